@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | [`tick`] | the state of a world, and its advance: frame, output, backends |
 //! | [`logic`] | the catalog of commands; scripts, ready to run |
-//! | [`space`] | boxes, and how a world's boxes are sorted |
+//! | [`space`] | boxes, and how a world's boxes are sorted; the steps of flow fields |
 //! | [`content`] | which subscribers' predicates a notification satisfies |
 //! | [`listen`] | which client gets which notice because it subscribed |
 #![deny(unsafe_code)]
@@ -25,6 +25,7 @@ pub mod tick;
 
 pub use device::{HostVec, NoDevice};
 pub use space::Area;
+pub use space::field::FieldCells;
 pub use tick::backend::{Backend, DueCommands, SubmittedTick};
 pub use tick::counts::Counts;
 pub use tick::cpu::CpuBackend;
@@ -40,6 +41,6 @@ pub use tick::notification::Notification;
 pub use tick::output::{
     Birth, BucketRanges, Courses, Delivery, Hearings, RefusedCommand, Stage, StageTimes, TickOutput,
 };
-pub use tick::state::{SlotState, Snapshot, StateHash, Track};
+pub use tick::state::{FieldState, SlotState, Snapshot, StateHash, Track};
 pub use tick::timed::TimedCommand;
 pub use tick::trace::{Trace, TracedUpdate};

@@ -11,6 +11,7 @@ mod contract;
 mod doors;
 mod everywhere;
 mod failures;
+mod fields;
 mod golden;
 mod guide;
 mod hooks;

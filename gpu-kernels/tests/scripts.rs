@@ -176,6 +176,29 @@ attributes = [
     { name = "least", type = "fixed", merge = "min", audience = "state" },
 ]
 
+[[layer]]
+name = "blocked"
+cell = 16
+drawing = """
+.......
+..#.##.
+..#....
+.###.#.
+...#.#.
+.#.#.#.
+.#.....
+"""
+
+[[field]]
+name = "item"
+kind = "item"
+refresh_ticks = 2
+
+[[field]]
+name = "corner"
+places = [[99, 1], [1, 99]]
+refresh_ticks = 3
+
 [[ranking]]
 kind = "player"
 by = "hp"

@@ -13,6 +13,7 @@
 //! | [`notification`] | notifications: their numbers and fields |
 //! | [`layer`] | layers: what cells of the world are, such as walls |
 //! | [`door`] | doors: entities that block cells |
+//! | [`field`] | flow fields: ways through cells to the nearest goal |
 //! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |
 //! | [`collection`] | arrays and maps: attributes that scripts use as one |
 //! | [`ranking`] | rankings: the entities of a kind, ordered by an attribute |
@@ -37,6 +38,7 @@ pub mod command;
 pub mod config;
 pub mod course;
 pub mod door;
+pub mod field;
 pub mod fixed;
 pub mod given;
 pub mod hook;

@@ -20,10 +20,10 @@ use crate::options::at_least_one;
 use crate::report::markdown::{head, line, number, title};
 use crate::report::{Recorder, Report, Row, Sample};
 
-/// Rankings and ways around walls. Fails where two backends disagree on the state.
+/// Rankings, ways around walls, and flow fields. Fails where two backends disagree on the state.
 pub struct Asking;
 
-/// What a script's questions cost: the place in a ranking, the first of it, a way around walls
+/// What a script's questions cost: the place in a ranking, the first of it, ways around walls
 ///
 /// In each tick some of the entities give a command that asks, or one that does the same without
 /// asking. All entities are in the ranking, and have another number in each tick if they ask. The
@@ -55,9 +55,18 @@ impl Bench for Asking {
     type Options = Options;
 
     fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
-        let world = world(options)?;
+        let worlds = [
+            world(options, "")?,
+            world(options, STILL)?,
+            world(options, REFRESHED)?,
+        ];
         for (question, _, reach) in QUESTIONS {
-            let rows = measure(question, reach, &world, options).with_context(|| question)?;
+            let world = match question {
+                "toward" => &worlds[1],
+                "refreshed" => &worlds[2],
+                _ => &worlds[0],
+            };
+            let rows = measure(question, reach, world, options).with_context(|| question)?;
             recorder.add(rows)?;
         }
         Ok(())
@@ -151,15 +160,28 @@ fn places(backend: &mut dyn Backend, world: &WorldConfig) -> anyhow::Result<Vec<
     Ok(rows.map(|row| [row[0], row[1]]).collect())
 }
 
-/// The world of the fight with its walls, a ranking, and a command for each question.
-fn world(options: &Options) -> anyhow::Result<WorldConfig> {
+/// The world of the fight with its walls, a ranking, maybe a field, and a command for each question that
+/// it can answer.
+fn world(options: &Options, field: &str) -> anyhow::Result<WorldConfig> {
     let seed = options.backends.run.seed();
-    let config = fight::walled_with(options.entities, seed, options.walls, RANKING)?;
-    let scripts = QUESTIONS.map(|(name, question, _)| {
-        format!("#[command(clients)]\nfn {name}(me: Entity, at: Point) {{ {question} }}\n")
+    let config = fight::walled_with(
+        options.entities,
+        seed,
+        options.walls,
+        &format!("{RANKING}\n{field}"),
+    )?;
+    let asked = QUESTIONS.iter();
+    let asked = asked.filter(|(_, question, _)| !field.is_empty() || !question.contains("toward"));
+    let scripts = asked.map(|(name, question, _)| {
+        let text =
+            format!("#[command(clients)]\nfn {name}(me: Entity, at: Point) {{ {question} }}\n");
+        (*name, text)
     });
-    let names = QUESTIONS.iter().map(|(name, ..)| *name);
-    with_commands(&config, names.zip(scripts.iter().map(String::as_str)))
+    let scripts: Vec<_> = scripts.collect();
+    with_commands(
+        &config,
+        scripts.iter().map(|(name, text)| (*name, &text[..])),
+    )
 }
 
 fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -220,10 +242,14 @@ fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 const NAME: &str = "asking";
+/// A field that stays as it is, and one that is found anew in each tick.
+const STILL: &str = "[[zone]]\nname = \"goal\"\ncenter = [20, 20]\nradius = 20\n\
+                     [[field]]\nname = \"goal\"\nzone = \"goal\"\nrefresh_ticks = 10";
+const REFRESHED: &str = "[[field]]\nname = \"goal\"\nkind = \"player\"\nrefresh_ticks = 1";
 const RANKING: &str = "[[ranking]]\nname = \"hp\"\nkind = \"player\"\nby = \"hp\"";
 /// What commands do that ask, and that don't, and how many cells away their goals are at most, along
 /// an axis.
-const QUESTIONS: [(&str, &str, i32); 7] = [
+const QUESTIONS: [(&str, &str, i32); 9] = [
     ("hit", "me.hp -= 1;", 0),
     ("place", "me.hp -= 1 + rank(me, \"hp\") % 2;", 0),
     (
@@ -239,13 +265,17 @@ const QUESTIONS: [(&str, &str, i32); 7] = [
     ("step", "me.position += slide(me, point(0.25, 0.25));", 0),
     ("way", "me.position += approach(me, at, 0.5, 15);", 6),
     ("wide_way", "me.position += approach(me, at, 0.5, 31);", 14),
+    ("toward", "me.position += toward(me, \"goal\", 0.5);", 0),
+    ("refreshed", "me.position += toward(me, \"goal\", 0.5);", 0),
 ];
 /// Questions, each with what does the same without asking.
-const WITHOUT: [(&str, &str); 5] = [
+const WITHOUT: [(&str, &str); 7] = [
     ("place", "hit"),
     ("first", "hit"),
     ("look", "hit"),
     ("way", "step"),
     ("wide_way", "step"),
+    ("toward", "step"),
+    ("refreshed", "step"),
 ];
 const WARM_UP_TICKS: usize = 3;

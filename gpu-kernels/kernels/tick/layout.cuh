@@ -695,6 +695,9 @@ struct alignas(8) World {
     i32 wall_refuge[2];
     // The words with the bits of walls, in worlds whose entities block cells, else 0.
     u32 wall_words;
+    // How many fields there are, and 1 where leaving a cell costs what its tag says.
+    u32 field_count;
+    u32 field_tagged;
     u32 padding;
     // Tables: by kind and column.
     const int2 *bounds;
@@ -716,6 +719,13 @@ struct alignas(8) World {
     // entities block; both in worlds with doors.
     const i32 *walls;
     const Door *doors;
+    // The words of fields: the steps that are in force, field by field.
+    const i32 *fields;
+    // By field and tag: what it costs to leave a cell. By cell: its tag. By field: the goals that
+    // stay the same, as bits of cells.
+    const u8 *field_costs;
+    const u8 *field_tags;
+    const u32 *field_goals;
     // By kind.
     const Fall *falls;
     // By kind: where its entities are born again.
@@ -742,6 +752,8 @@ struct alignas(8) World {
     u64 *rebirth_due;
     // By slot, then by command that rests: the first tick in which it may be used again.
     u64 *ready;
+    // By field, as bits of cells: goals and doors of what is in force, and of what is under way.
+    u32 *field_sets;
     Observer *observers;
     // By client: the slots that it knows, ascending, each with a tier in the lowest bits.
     u32 *known;
@@ -785,6 +797,10 @@ struct alignas(8) World {
     // the ranking's kind. Of those of which scripts ask, likewise of the start of the tick.
     u32 *standing_slots;
     u32 *standing_ranks;
+    // By field and cell: the distance of what is under way. By field and tile: not 0 if distances
+    // there may still fall.
+    u32 *field_distances;
+    u32 *field_dirty;
     // Scratch: what clients see in this tick; it is what they know in the next.
     u32 *visible;
     u32 *visible_counts;
@@ -903,7 +919,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 2152, "as in Rust");
+static_assert(sizeof(World) == 2216, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -923,49 +939,52 @@ static_assert(offsetof(World, deferred_max) == 1076 && offsetof(World, deferred_
 static_assert(offsetof(World, hook_count) == 1088 && offsetof(World, shared_slot) == 1092 && offsetof(World, shared_kind) == 1096, "as in Rust");
 static_assert(offsetof(World, zoned) == 1100 && offsetof(World, wall_edge_bits) == 1104 && offsetof(World, wall_row_bits) == 1108, "as in Rust");
 static_assert(offsetof(World, wall_cells) == 1112 && offsetof(World, wall_refuge) == 1120 && offsetof(World, wall_words) == 1128, "as in Rust");
-static_assert(offsetof(World, padding) == 1132 && offsetof(World, bounds) == 1136 && offsetof(World, initials) == 1144, "as in Rust");
-static_assert(offsetof(World, choices) == 1152 && offsetof(World, kind_columns) == 1160 && offsetof(World, merge_rules) == 1168, "as in Rust");
-static_assert(offsetof(World, wide_bounds) == 1176 && offsetof(World, visible_columns) == 1184 && offsetof(World, rule_table) == 1192, "as in Rust");
-static_assert(offsetof(World, layers) == 1200 && offsetof(World, walls) == 1208 && offsetof(World, doors) == 1216, "as in Rust");
-static_assert(offsetof(World, falls) == 1224 && offsetof(World, spawn_areas) == 1232 && offsetof(World, hooks) == 1240, "as in Rust");
-static_assert(offsetof(World, rests) == 1248 && offsetof(World, rows) == 1256 && offsetof(World, states) == 1264, "as in Rust");
-static_assert(offsetof(World, generations) == 1272 && offsetof(World, slot_kinds) == 1280 && offsetof(World, track_glides) == 1288, "as in Rust");
-static_assert(offsetof(World, track_steps) == 1296 && offsetof(World, track_offsets) == 1304 && offsetof(World, past) == 1312, "as in Rust");
-static_assert(offsetof(World, rebirth_due) == 1320 && offsetof(World, ready) == 1328 && offsetof(World, observers) == 1336, "as in Rust");
-static_assert(offsetof(World, known) == 1344 && offsetof(World, known_counts) == 1352 && offsetof(World, behind) == 1360, "as in Rust");
-static_assert(offsetof(World, timed) == 1368 && offsetof(World, timed_state) == 1376 && offsetof(World, deferred) == 1384, "as in Rust");
-static_assert(offsetof(World, deferred_words) == 1392 && offsetof(World, deferred_flags) == 1400 && offsetof(World, deferred_state) == 1408, "as in Rust");
-static_assert(offsetof(World, index_keys) == 1416 && offsetof(World, index_keys_spare) == 1424 && offsetof(World, index_slots) == 1432, "as in Rust");
-static_assert(offsetof(World, index_slots_spare) == 1440 && offsetof(World, index_positions) == 1448 && offsetof(World, index_len) == 1456, "as in Rust");
-static_assert(offsetof(World, directory) == 1464 && offsetof(World, crowd_slots) == 1472 && offsetof(World, crowd_positions) == 1480, "as in Rust");
-static_assert(offsetof(World, crowd_starts) == 1488 && offsetof(World, census_starts) == 1496 && offsetof(World, census_keys) == 1504, "as in Rust");
-static_assert(offsetof(World, census_given_keys) == 1512 && offsetof(World, census_slots) == 1520 && offsetof(World, census_given_slots) == 1528, "as in Rust");
-static_assert(offsetof(World, standing_slots) == 1536 && offsetof(World, standing_ranks) == 1544 && offsetof(World, visible) == 1552, "as in Rust");
-static_assert(offsetof(World, visible_counts) == 1560 && offsetof(World, views) == 1568 && offsetof(World, changed) == 1576, "as in Rust");
-static_assert(offsetof(World, last_positions) == 1584 && offsetof(World, wall_places) == 1592 && offsetof(World, several) == 1600, "as in Rust");
-static_assert(offsetof(World, told) == 1608 && offsetof(World, commands) == 1616 && offsetof(World, verdicts) == 1624, "as in Rust");
-static_assert(offsetof(World, reasons) == 1632 && offsetof(World, group_places) == 1640 && offsetof(World, group_starts) == 1648, "as in Rust");
-static_assert(offsetof(World, group_order) == 1656 && offsetof(World, update_counts) == 1664 && offsetof(World, update_offsets) == 1672, "as in Rust");
-static_assert(offsetof(World, partials) == 1680 && offsetof(World, keys) == 1688 && offsetof(World, values) == 1696, "as in Rust");
-static_assert(offsetof(World, update_keys) == 1704 && offsetof(World, update_keys_spare) == 1712 && offsetof(World, update_values) == 1720, "as in Rust");
-static_assert(offsetof(World, update_values_spare) == 1728 && offsetof(World, interval_keys) == 1736 && offsetof(World, interval_starts) == 1744, "as in Rust");
-static_assert(offsetof(World, interval_values) == 1752 && offsetof(World, interval_changed) == 1760 && offsetof(World, bucket_keys) == 1768, "as in Rust");
-static_assert(offsetof(World, bucket_slots) == 1776 && offsetof(World, free_list) == 1784 && offsetof(World, died) == 1792, "as in Rust");
-static_assert(offsetof(World, client_counts) == 1800 && offsetof(World, ranges) == 1808 && offsetof(World, changed_before) == 1816, "as in Rust");
-static_assert(offsetof(World, timed_next) == 1824 && offsetof(World, after_counts) == 1832 && offsetof(World, after_offsets) == 1840, "as in Rust");
-static_assert(offsetof(World, after_records) == 1848 && offsetof(World, after_partials) == 1856 && offsetof(World, fallen) == 1864, "as in Rust");
-static_assert(offsetof(World, due_words) == 1872 && offsetof(World, notification_counts) == 1880 && offsetof(World, notification_offsets) == 1888, "as in Rust");
-static_assert(offsetof(World, notification_partials) == 1896 && offsetof(World, first_updates) == 1904 && offsetof(World, deferred_next) == 1912, "as in Rust");
-static_assert(offsetof(World, deferred_words_next) == 1920 && offsetof(World, deferred_flags_next) == 1928 && offsetof(World, atomic_ranks) == 1936, "as in Rust");
-static_assert(offsetof(World, atomic_places) == 1944 && offsetof(World, atomic_verdicts) == 1952 && offsetof(World, atomic_slots) == 1960, "as in Rust");
-static_assert(offsetof(World, atomic_next) == 1968 && offsetof(World, atomic_waits) == 1976 && offsetof(World, atomic_queue) == 1984, "as in Rust");
-static_assert(offsetof(World, pair_keys) == 1992 && offsetof(World, pair_values) == 2000 && offsetof(World, atomic_pair_keys) == 2008, "as in Rust");
-static_assert(offsetof(World, atomic_pair_keys_spare) == 2016 && offsetof(World, atomic_pair_values) == 2024 && offsetof(World, atomic_pair_values_spare) == 2032, "as in Rust");
-static_assert(offsetof(World, atomic_entities) == 2040 && offsetof(World, atomic_rows) == 2048 && offsetof(World, atomic_after_counts) == 2056, "as in Rust");
-static_assert(offsetof(World, atomic_afters) == 2064 && offsetof(World, atomic_notification_counts) == 2072 && offsetof(World, atomic_notifications) == 2080, "as in Rust");
-static_assert(offsetof(World, atomic_writers) == 2088 && offsetof(World, left_keys) == 2096 && offsetof(World, left_values) == 2104, "as in Rust");
-static_assert(offsetof(World, fresh_keys) == 2112 && offsetof(World, fresh_values) == 2120 && offsetof(World, joined_keys) == 2128, "as in Rust");
-static_assert(offsetof(World, joined_values) == 2136 && offsetof(World, joined_changed) == 2144, "as in Rust");
+static_assert(offsetof(World, field_count) == 1132 && offsetof(World, field_tagged) == 1136 && offsetof(World, padding) == 1140, "as in Rust");
+static_assert(offsetof(World, bounds) == 1144 && offsetof(World, initials) == 1152 && offsetof(World, choices) == 1160, "as in Rust");
+static_assert(offsetof(World, kind_columns) == 1168 && offsetof(World, merge_rules) == 1176 && offsetof(World, wide_bounds) == 1184, "as in Rust");
+static_assert(offsetof(World, visible_columns) == 1192 && offsetof(World, rule_table) == 1200 && offsetof(World, layers) == 1208, "as in Rust");
+static_assert(offsetof(World, walls) == 1216 && offsetof(World, doors) == 1224 && offsetof(World, fields) == 1232, "as in Rust");
+static_assert(offsetof(World, field_costs) == 1240 && offsetof(World, field_tags) == 1248 && offsetof(World, field_goals) == 1256, "as in Rust");
+static_assert(offsetof(World, falls) == 1264 && offsetof(World, spawn_areas) == 1272 && offsetof(World, hooks) == 1280, "as in Rust");
+static_assert(offsetof(World, rests) == 1288 && offsetof(World, rows) == 1296 && offsetof(World, states) == 1304, "as in Rust");
+static_assert(offsetof(World, generations) == 1312 && offsetof(World, slot_kinds) == 1320 && offsetof(World, track_glides) == 1328, "as in Rust");
+static_assert(offsetof(World, track_steps) == 1336 && offsetof(World, track_offsets) == 1344 && offsetof(World, past) == 1352, "as in Rust");
+static_assert(offsetof(World, rebirth_due) == 1360 && offsetof(World, ready) == 1368 && offsetof(World, field_sets) == 1376, "as in Rust");
+static_assert(offsetof(World, observers) == 1384 && offsetof(World, known) == 1392 && offsetof(World, known_counts) == 1400, "as in Rust");
+static_assert(offsetof(World, behind) == 1408 && offsetof(World, timed) == 1416 && offsetof(World, timed_state) == 1424, "as in Rust");
+static_assert(offsetof(World, deferred) == 1432 && offsetof(World, deferred_words) == 1440 && offsetof(World, deferred_flags) == 1448, "as in Rust");
+static_assert(offsetof(World, deferred_state) == 1456 && offsetof(World, index_keys) == 1464 && offsetof(World, index_keys_spare) == 1472, "as in Rust");
+static_assert(offsetof(World, index_slots) == 1480 && offsetof(World, index_slots_spare) == 1488 && offsetof(World, index_positions) == 1496, "as in Rust");
+static_assert(offsetof(World, index_len) == 1504 && offsetof(World, directory) == 1512 && offsetof(World, crowd_slots) == 1520, "as in Rust");
+static_assert(offsetof(World, crowd_positions) == 1528 && offsetof(World, crowd_starts) == 1536 && offsetof(World, census_starts) == 1544, "as in Rust");
+static_assert(offsetof(World, census_keys) == 1552 && offsetof(World, census_given_keys) == 1560 && offsetof(World, census_slots) == 1568, "as in Rust");
+static_assert(offsetof(World, census_given_slots) == 1576 && offsetof(World, standing_slots) == 1584 && offsetof(World, standing_ranks) == 1592, "as in Rust");
+static_assert(offsetof(World, field_distances) == 1600 && offsetof(World, field_dirty) == 1608 && offsetof(World, visible) == 1616, "as in Rust");
+static_assert(offsetof(World, visible_counts) == 1624 && offsetof(World, views) == 1632 && offsetof(World, changed) == 1640, "as in Rust");
+static_assert(offsetof(World, last_positions) == 1648 && offsetof(World, wall_places) == 1656 && offsetof(World, several) == 1664, "as in Rust");
+static_assert(offsetof(World, told) == 1672 && offsetof(World, commands) == 1680 && offsetof(World, verdicts) == 1688, "as in Rust");
+static_assert(offsetof(World, reasons) == 1696 && offsetof(World, group_places) == 1704 && offsetof(World, group_starts) == 1712, "as in Rust");
+static_assert(offsetof(World, group_order) == 1720 && offsetof(World, update_counts) == 1728 && offsetof(World, update_offsets) == 1736, "as in Rust");
+static_assert(offsetof(World, partials) == 1744 && offsetof(World, keys) == 1752 && offsetof(World, values) == 1760, "as in Rust");
+static_assert(offsetof(World, update_keys) == 1768 && offsetof(World, update_keys_spare) == 1776 && offsetof(World, update_values) == 1784, "as in Rust");
+static_assert(offsetof(World, update_values_spare) == 1792 && offsetof(World, interval_keys) == 1800 && offsetof(World, interval_starts) == 1808, "as in Rust");
+static_assert(offsetof(World, interval_values) == 1816 && offsetof(World, interval_changed) == 1824 && offsetof(World, bucket_keys) == 1832, "as in Rust");
+static_assert(offsetof(World, bucket_slots) == 1840 && offsetof(World, free_list) == 1848 && offsetof(World, died) == 1856, "as in Rust");
+static_assert(offsetof(World, client_counts) == 1864 && offsetof(World, ranges) == 1872 && offsetof(World, changed_before) == 1880, "as in Rust");
+static_assert(offsetof(World, timed_next) == 1888 && offsetof(World, after_counts) == 1896 && offsetof(World, after_offsets) == 1904, "as in Rust");
+static_assert(offsetof(World, after_records) == 1912 && offsetof(World, after_partials) == 1920 && offsetof(World, fallen) == 1928, "as in Rust");
+static_assert(offsetof(World, due_words) == 1936 && offsetof(World, notification_counts) == 1944 && offsetof(World, notification_offsets) == 1952, "as in Rust");
+static_assert(offsetof(World, notification_partials) == 1960 && offsetof(World, first_updates) == 1968 && offsetof(World, deferred_next) == 1976, "as in Rust");
+static_assert(offsetof(World, deferred_words_next) == 1984 && offsetof(World, deferred_flags_next) == 1992 && offsetof(World, atomic_ranks) == 2000, "as in Rust");
+static_assert(offsetof(World, atomic_places) == 2008 && offsetof(World, atomic_verdicts) == 2016 && offsetof(World, atomic_slots) == 2024, "as in Rust");
+static_assert(offsetof(World, atomic_next) == 2032 && offsetof(World, atomic_waits) == 2040 && offsetof(World, atomic_queue) == 2048, "as in Rust");
+static_assert(offsetof(World, pair_keys) == 2056 && offsetof(World, pair_values) == 2064 && offsetof(World, atomic_pair_keys) == 2072, "as in Rust");
+static_assert(offsetof(World, atomic_pair_keys_spare) == 2080 && offsetof(World, atomic_pair_values) == 2088 && offsetof(World, atomic_pair_values_spare) == 2096, "as in Rust");
+static_assert(offsetof(World, atomic_entities) == 2104 && offsetof(World, atomic_rows) == 2112 && offsetof(World, atomic_after_counts) == 2120, "as in Rust");
+static_assert(offsetof(World, atomic_afters) == 2128 && offsetof(World, atomic_notification_counts) == 2136 && offsetof(World, atomic_notifications) == 2144, "as in Rust");
+static_assert(offsetof(World, atomic_writers) == 2152 && offsetof(World, left_keys) == 2160 && offsetof(World, left_values) == 2168, "as in Rust");
+static_assert(offsetof(World, fresh_keys) == 2176 && offsetof(World, fresh_values) == 2184 && offsetof(World, joined_keys) == 2192, "as in Rust");
+static_assert(offsetof(World, joined_values) == 2200 && offsetof(World, joined_changed) == 2208, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -994,6 +1013,9 @@ struct alignas(8) Tick {
     u32 ranking_kind;
     u32 ranking_column;
     u32 ranking_flip;
+    // The field that a launch is about, and the kind of its goals.
+    u32 field;
+    u32 field_kind;
     // For how many ticks positions are kept, and the place in their ring for this tick's.
     u32 rewind_ticks;
     u32 past_next;
@@ -1038,23 +1060,24 @@ struct alignas(8) Tick {
     u32 *hearing_offsets;
     u32 *hearings;
 };
-static_assert(sizeof(Tick) == 328, "as in Rust");
+static_assert(sizeof(Tick) == 336, "as in Rust");
 static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 8 && offsetof(Tick, frame_commands) == 12, "as in Rust");
 static_assert(offsetof(Tick, part) == 16 && offsetof(Tick, own_first) == 20 && offsetof(Tick, own_end) == 24, "as in Rust");
 static_assert(offsetof(Tick, observer_sets) == 28 && offsetof(Tick, forgets) == 32 && offsetof(Tick, releases) == 36, "as in Rust");
 static_assert(offsetof(Tick, chunk_clients) == 40 && offsetof(Tick, client_first) == 44 && offsetof(Tick, client_end) == 48, "as in Rust");
 static_assert(offsetof(Tick, afters) == 52 && offsetof(Tick, afters_asked) == 56 && offsetof(Tick, region_sets) == 60, "as in Rust");
 static_assert(offsetof(Tick, ranking) == 64 && offsetof(Tick, ranking_kind) == 68 && offsetof(Tick, ranking_column) == 72, "as in Rust");
-static_assert(offsetof(Tick, ranking_flip) == 76 && offsetof(Tick, rewind_ticks) == 80 && offsetof(Tick, past_next) == 84, "as in Rust");
-static_assert(offsetof(Tick, frame) == 88 && offsetof(Tick, words) == 96 && offsetof(Tick, sets) == 104, "as in Rust");
-static_assert(offsetof(Tick, forget) == 112 && offsetof(Tick, release) == 120 && offsetof(Tick, after) == 128, "as in Rust");
-static_assert(offsetof(Tick, region_set) == 136 && offsetof(Tick, counters) == 144 && offsetof(Tick, scan_sums) == 152, "as in Rust");
-static_assert(offsetof(Tick, group_counts) == 160 && offsetof(Tick, part_deliveries) == 168 && offsetof(Tick, births) == 176, "as in Rust");
-static_assert(offsetof(Tick, birth_rows) == 184 && offsetof(Tick, deaths) == 192 && offsetof(Tick, notifications) == 200, "as in Rust");
-static_assert(offsetof(Tick, refused) == 208 && offsetof(Tick, change_slots) == 216 && offsetof(Tick, change_offsets) == 224, "as in Rust");
-static_assert(offsetof(Tick, change_columns) == 232 && offsetof(Tick, change_values) == 240 && offsetof(Tick, change_causes) == 248, "as in Rust");
-static_assert(offsetof(Tick, change_actors) == 256 && offsetof(Tick, course_slots) == 264 && offsetof(Tick, course_velocities) == 272, "as in Rust");
-static_assert(offsetof(Tick, delivery_offsets) == 280 && offsetof(Tick, deliveries) == 288 && offsetof(Tick, bucket_order) == 296, "as in Rust");
-static_assert(offsetof(Tick, bucket_ranges) == 304 && offsetof(Tick, hearing_offsets) == 312 && offsetof(Tick, hearings) == 320, "as in Rust");
+static_assert(offsetof(Tick, ranking_flip) == 76 && offsetof(Tick, field) == 80 && offsetof(Tick, field_kind) == 84, "as in Rust");
+static_assert(offsetof(Tick, rewind_ticks) == 88 && offsetof(Tick, past_next) == 92 && offsetof(Tick, frame) == 96, "as in Rust");
+static_assert(offsetof(Tick, words) == 104 && offsetof(Tick, sets) == 112 && offsetof(Tick, forget) == 120, "as in Rust");
+static_assert(offsetof(Tick, release) == 128 && offsetof(Tick, after) == 136 && offsetof(Tick, region_set) == 144, "as in Rust");
+static_assert(offsetof(Tick, counters) == 152 && offsetof(Tick, scan_sums) == 160 && offsetof(Tick, group_counts) == 168, "as in Rust");
+static_assert(offsetof(Tick, part_deliveries) == 176 && offsetof(Tick, births) == 184 && offsetof(Tick, birth_rows) == 192, "as in Rust");
+static_assert(offsetof(Tick, deaths) == 200 && offsetof(Tick, notifications) == 208 && offsetof(Tick, refused) == 216, "as in Rust");
+static_assert(offsetof(Tick, change_slots) == 224 && offsetof(Tick, change_offsets) == 232 && offsetof(Tick, change_columns) == 240, "as in Rust");
+static_assert(offsetof(Tick, change_values) == 248 && offsetof(Tick, change_causes) == 256 && offsetof(Tick, change_actors) == 264, "as in Rust");
+static_assert(offsetof(Tick, course_slots) == 272 && offsetof(Tick, course_velocities) == 280 && offsetof(Tick, delivery_offsets) == 288, "as in Rust");
+static_assert(offsetof(Tick, deliveries) == 296 && offsetof(Tick, bucket_order) == 304 && offsetof(Tick, bucket_ranges) == 312, "as in Rust");
+static_assert(offsetof(Tick, hearing_offsets) == 320 && offsetof(Tick, hearings) == 328, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x48aeaf09093181b6ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xcaafeeabf8c14f0eull;

@@ -3,7 +3,7 @@
 //! more of it than what it could find out by playing.
 //!
 //! A command is left out if it draws random numbers or names an attribute that is hidden
-//! from clients: they could not tell what it does; and if it has to do with numbers of 64 bits, which
+//! from clients, or asks for the steps of fields: they could not tell what it does; and if it has to do with numbers of 64 bits, which
 //! clients of before don't know. What finds an element of an array or a map by an
 //! index is sent as a choice of instructions with one column each: clients of before know no others.
 
@@ -121,7 +121,7 @@ fn check_code(code: &mut Code, words: u16, schema: &Schema) -> Result<(), &'stat
             Inst::Random(..) | Inst::After(_) | Inst::Notify(_) | Inst::Reason(_) => false,
             Inst::ReadAt(..) | Inst::UpdateAt(..) | Inst::WriteAt(..) | Inst::Miss(_) => false,
             Inst::Count(..) | Inst::Nth(..) | Inst::Rank(..) | Inst::Ranked(..) => false,
-            Inst::Wide(..) => false,
+            Inst::Wide(..) | Inst::Field(..) => false,
             _ => true,
         };
         is_sound &= inst.columns().end <= columns;
@@ -190,7 +190,7 @@ mod foresee {
         let mut columns = code.insts.iter().flat_map(Inst::columns);
         let names_hidden = columns.any(is_hidden);
         // Clients do not have what is out of view.
-        let is_shown = !names_hidden && !code.asks() && !code.is_wide();
+        let is_shown = !names_hidden && !code.asks() && !code.reads_fields() && !code.is_wide();
         code.has_updates() && !code.draws() && is_shown
     }
 

@@ -1,7 +1,7 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 45] = [
+pub const BUILTINS: [(&str, &str); 46] = [
     ("require", "require(condition, \"reason\")"),
     ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
@@ -37,6 +37,7 @@ pub const BUILTINS: [(&str, &str); 45] = [
     ("slide", "slide(place, offset)"),
     ("first_hit", "first_hit(place, place, distance)"),
     ("approach", "approach(place, place, distance, cells)"),
+    ("toward", "toward(place, \"field\", distance)"),
     ("tick", "tick()"),
     ("has", "has(entity.attribute)"),
     ("after", "after(ticks, command(…))"),
@@ -54,7 +55,7 @@ pub const BUILTINS: [(&str, &str); 45] = [
 
 /// Built-in functions that are younger than the scripts of some worlds. Where a script has a function
 /// of this name, its own is meant: no world stops compiling as there are more.
-pub const YIELDING: [&str; 17] = [
+pub const YIELDING: [&str; 18] = [
     "sine",
     "cosine",
     "angle",
@@ -66,6 +67,7 @@ pub const YIELDING: [&str; 17] = [
     "slide",
     "first_hit",
     "approach",
+    "toward",
     "count",
     "the",
     "all",

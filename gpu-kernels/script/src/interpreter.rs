@@ -46,6 +46,10 @@ pub trait World {
     fn layer(&self, _place: i32) -> i32 {
         0
     }
+    /// A word of the world's fields, as they are in force; 0 where there is none.
+    fn field(&self, _place: i32) -> i32 {
+        0
+    }
     /// The live entities by kind; a world that has none has nobody to count.
     fn census(&self) -> Option<&Census> {
         None
@@ -337,6 +341,7 @@ impl<W: World, E: Effects> Run<'_, W, E> {
                 self.set(reg, past);
             }
             Inst::Layer(reg, place) => self.set(reg, self.world.layer(self.get(place))),
+            Inst::Field(reg, place) => self.set(reg, self.world.field(self.get(place))),
             Inst::Count(reg, kind) => self.set(reg, self.world.count(kind) as i32),
             Inst::Nth(reg, kind, place) => {
                 let place = self.get(place).cast_unsigned();

@@ -191,6 +191,8 @@ pub enum Inst {
     Ranked(Reg, u16, Operand),
     /// Half of the result of an operator of 64 bits; the four words are those of its operands.
     Wide(Reg, Wide, Half, [Operand; 4]),
+    /// A word of the world's [fields](shared::world::field), by its place; 0 where there is none.
+    Field(Reg, Operand),
 }
 
 /// Which of some consecutive columns, of which an instruction names the first.
@@ -338,6 +340,7 @@ macro_rules! register {
             | Inst::ReadAt(reg, ..)
             | Inst::Past(reg, ..)
             | Inst::Layer(reg, _)
+            | Inst::Field(reg, _)
             | Inst::Count(reg, _)
             | Inst::Nth(reg, ..)
             | Inst::Rank(reg, ..)
@@ -432,6 +435,7 @@ impl Inst {
             | Inst::Has(_, a, _)
             | Inst::Read(_, a, _)
             | Inst::Layer(_, a)
+            | Inst::Field(_, a)
             | Inst::Nth(_, _, a)
             | Inst::Rank(_, a, _)
             | Inst::Ranked(_, _, a)
@@ -548,6 +552,11 @@ impl Code {
     /// Whether it reads what the cells of the world are.
     pub fn reads_layers(&self) -> bool {
         self.insts.iter().any(|i| matches!(i, Inst::Layer(..)))
+    }
+
+    /// Whether it asks for the steps of fields.
+    pub fn reads_fields(&self) -> bool {
+        self.insts.iter().any(|i| matches!(i, Inst::Field(..)))
     }
 
     /// Whether it computes with numbers of 64 bits.

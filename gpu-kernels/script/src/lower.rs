@@ -12,7 +12,7 @@
 //! | `newborn` | commands that name newborns |
 //! | `everywhere` | what asks for entities wherever they are |
 //! | `angle` | sines, directions and turns |
-//! | `layer`, `way` | walls, heights and tags; ways around walls |
+//! | `layer`, `way`, `field` | walls, heights and tags; ways around walls; steps along flow fields |
 //! | `timer` | scheduled commands that an attribute keeps |
 //! | `atomic` | what only atomic commands have |
 //! | `send` | commands that a client sends, and its pauses |
@@ -33,6 +33,7 @@ mod constant;
 mod effect;
 mod everywhere;
 mod expression;
+mod field;
 mod finish;
 mod layer;
 mod log;

@@ -3,7 +3,9 @@
 use script::arith::Random;
 use script::interpreter::{Effects, Interpreter, Invocation, Outgoing, Space, World};
 use script::ir::Inst;
+use script::logic::with_logic;
 use script::{Forecast, Logic};
+use shared::world::logic::Text;
 use shared::{EntityId, Slot, Tick, WorldConfig};
 
 /// Commands of each sort that clients can't predict, and one that they can.
@@ -62,6 +64,63 @@ fn commands_that_draw_or_name_what_is_hidden_are_left_out() {
     let (config, forecast) = world(&format!("{hidden}\n{roaming}"));
     assert_eq!(names(&config, &forecast), ["move", "strike", "blast"]);
     assert_eq!(forecast.rules, []);
+}
+
+#[test]
+fn commands_that_follow_fields_are_left_out() {
+    let field = "[[layer]]\nname = 'blocked'\ncell = 64\ndrawing = '''\n..\n..\n'''\n\
+                 [[field]]\nname = 'home'\nkind = 'player'\nrefresh_ticks = 5";
+    let (config, _) = world(&format!("{WORLD}\n{field}"));
+    let mut logic = config.logic.clone();
+    let text = "#[command(clients)] fn walk(me: Entity) { me.position += point(1.0, 0.0); }\n\
+                #[command(clients)]\n\
+                fn go(me: Entity) { me.position += toward(me, \"home\", 1.0); }";
+    logic.texts.push(Text::new("walk.rs", text));
+    let config = with_logic(&config, &logic).expect("valid scripts");
+    let forecast = Forecast::of(&config, &Logic::of(&config).expect("valid scripts"));
+    let names = names(&config, &forecast);
+    assert!(names.contains(&"walk".to_owned()), "{names:?}");
+    assert!(!names.contains(&"go".to_owned()), "{names:?}");
+}
+
+#[test]
+fn a_field_is_named_by_its_text() {
+    let problem = |field: &str, call: &str| {
+        let layer = "[[layer]]\nname = 'blocked'\ncell = 64\ndrawing = '''\n..\n..\n'''";
+        let (config, _) = world(&format!("{WORLD}\n{layer}\n{field}"));
+        let mut logic = config.logic.clone();
+        let text = format!("#[command(clients)] fn go(me: Entity) {{ me.position += {call}; }}");
+        logic.texts.push(Text::new("go.rs", text));
+        let problems = with_logic(&config, &logic).map(|_| ()).unwrap_err();
+        problems[0].to_string()
+    };
+    let field = "[[field]]\nname = 'home'\nkind = 'player'\nrefresh_ticks = 5";
+    for (field, call, expected) in [
+        (field, "toward(me, \"hone\", 1.0)", "did you mean \"home\"?"),
+        (
+            field,
+            "toward(me, \"tavern\", 1.0)",
+            "expected one of `home`",
+        ),
+        (
+            field,
+            "toward(me, me.hp, 1.0)",
+            "a field is named by a text",
+        ),
+        (
+            field,
+            "toward(me, \"home\")",
+            "toward(place, \"field\", distance)",
+        ),
+        (
+            "",
+            "toward(me, \"home\", 1.0)",
+            "a world file declares one: `[[field]]`",
+        ),
+    ] {
+        let found = problem(field, call);
+        assert!(found.contains(expected), "{call}: {found}");
+    }
 }
 
 #[test]

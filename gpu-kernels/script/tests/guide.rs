@@ -4,6 +4,7 @@
 use script::atomic::KEYS_MAX;
 use script::ir::{ALL_MAX, Budget, WRITES_MAX};
 use script::{BUILTINS, builtin};
+use shared::world::field::{COST_MAX, FIELD_CELLS_MAX, FIELDS_MAX, REFRESH_TICKS_MAX};
 use shared::world::hook::{CARRIED_EDGE_MAX, HOOKS_MAX, ZONES_MAX};
 use shared::world::logic::{Constant, Constants, Text};
 use shared::world::ranking::RANKINGS_MAX;
@@ -22,6 +23,7 @@ const TEXTS: &str = include_str!("../../../server/worlds/texts.md");
 const NUMBERS: &str = include_str!("../../../server/worlds/numbers.md");
 const ASKING: &str = include_str!("../../../server/worlds/asking.md");
 const DOORS: &str = include_str!("../../../server/worlds/doors.md");
+const FIELDS: &str = include_str!("../../../server/worlds/fields.md");
 const LAYERS: &str = include_str!("../../../server/worlds/layers.md");
 const USAGE: &str = include_str!("../../../server/worlds/usage.md");
 const SHARED: &str = include_str!("../../../server/worlds/shared.md");
@@ -88,6 +90,22 @@ fn examples_of_doors_compile() {
     let texts: Vec<Text> = texts.collect();
     let logic = common::compile_for(&schema, &texts, &Constants::default()).unwrap();
     assert_eq!(logic.commands.len(), 3);
+}
+
+#[test]
+fn examples_of_fields_compile() {
+    let file = blocks_of(FIELDS, "toml").next().unwrap();
+    let schema = world_file::parse(file, "test").unwrap().schema;
+    assert_eq!(schema.fields.len(), 2);
+    let texts = blocks_of(FIELDS, "rust").map(|block| Text::new("test.rs", block));
+    let texts: Vec<Text> = texts.collect();
+    let logic = common::compile_for(&schema, &texts, &Constants::default()).unwrap();
+    assert_eq!(logic.commands.len(), 1);
+    assert!(FIELDS.contains(&format!("| 1 to {REFRESH_TICKS_MAX} |")));
+    assert!(FIELDS.contains(&format!("numbers from 1 to {COST_MAX} ")));
+    assert!(FIELDS.contains(&format!(
+        "at most {FIELDS_MAX} fields and {FIELD_CELLS_MAX} cells"
+    )));
 }
 
 #[test]
@@ -190,7 +208,7 @@ fn every_warning_has_its_row_and_the_tests_of_the_guide_compile() {
 fn every_built_in_function_has_an_example() {
     for (name, _) in BUILTINS {
         let call = format!("{name}(");
-        let all = [LAYERS, DOORS, ASKING, USAGE]
+        let all = [LAYERS, DOORS, FIELDS, ASKING, USAGE]
             .into_iter()
             .flat_map(|page| blocks_of(page, "rust"));
         let mut all = blocks("rust").chain(all);

@@ -382,6 +382,8 @@ struct Table<'a> {
 
 const TICK: Tick = Tick((1 << 40) - 3);
 
+/// The words of fields.
+const FIELDS: [i32; 56] = [0x1357_9bdf; 56];
 /// The words of layers.
 const LAYERS: [i32; 40] = [0x1234_5678; 40];
 
@@ -396,6 +398,7 @@ impl Table<'_> {
             &self.kinds,
         )
         .with_layers(&LAYERS)
+        .with_fields(&FIELDS)
         .with_census(&self.census)
         .with_standings(&self.standings)
     }
@@ -432,6 +435,11 @@ impl World for Table<'_> {
     fn layer(&self, place: i32) -> i32 {
         let place = usize::try_from(place).unwrap_or(usize::MAX);
         LAYERS.get(place).copied().unwrap_or(0)
+    }
+
+    fn field(&self, place: i32) -> i32 {
+        let place = usize::try_from(place).unwrap_or(usize::MAX);
+        FIELDS.get(place).copied().unwrap_or(0)
     }
 
     fn census(&self) -> Option<&Census> {
@@ -641,7 +649,8 @@ impl Run<'_> {
             &table.generations,
             &table.kinds,
         );
-        let rows = rows.with_layers(&LAYERS).with_census(&table.census);
+        let rows = rows.with_layers(&LAYERS).with_fields(&FIELDS);
+        let rows = rows.with_census(&table.census);
         let rows = rows.with_standings(&table.standings);
         let mut thread = Thread::of_rows(native, rows, Recorder::of(table));
         let call = Call {

@@ -12,6 +12,7 @@ use shared::world::layer::Layers;
 use shared::world::ranking::Ranking;
 use shared::{EntityId, Slot, WorldConfig};
 
+use crate::space::field;
 use crate::tick::state::{SlotState, Snapshot};
 
 /// The world between two ticks.
@@ -23,6 +24,8 @@ pub struct StillWorld<'a> {
     census: OnceCell<Census>,
     standings: OnceCell<Standings>,
     layers: OnceCell<Layers>,
+    /// The words of fields, as they are in force.
+    fields: OnceCell<Vec<i32>>,
 }
 
 /// The slots of living entities, ascending, by bucket.
@@ -90,6 +93,7 @@ impl<'a> StillWorld<'a> {
             census: OnceCell::new(),
             standings: OnceCell::new(),
             layers: OnceCell::new(),
+            fields: OnceCell::new(),
         }
     }
 
@@ -163,6 +167,17 @@ impl World for StillWorld<'_> {
             layers_with(&schema.doors, &schema.layers, entities)
         });
         layers.word(place)
+    }
+
+    fn field(&self, place: i32) -> i32 {
+        let words = self.fields.get_or_init(|| {
+            let schema = &self.config.schema;
+            let states = self.snapshot.fields.iter().map(|state| &state.in_force);
+            field::steps(&schema.layers, &schema.fields, states)
+        });
+        let place = usize::try_from(place).ok();
+        let word = place.and_then(|place| words.get(place));
+        word.copied().unwrap_or(0)
     }
 
     fn census(&self) -> Option<&Census> {

@@ -12,6 +12,7 @@ mod copy;
 mod doors;
 mod due;
 mod emitted;
+mod fields;
 mod index;
 mod interest;
 mod left;
@@ -54,6 +55,7 @@ use atomic::Atomic;
 use boxes::Boxes;
 use census::Counted;
 use due::{Due, TickCommands};
+use fields::Fields;
 use index::Index;
 use interest::Interest;
 use logic::Updates;
@@ -113,6 +115,7 @@ struct State {
     tracks: Vec<Track>,
     past: Past,
     layers: Layers,
+    fields: Fields,
     /// It follows from the slots.
     counted: Counted,
     /// It follows from the slots and the rows.
@@ -173,6 +176,7 @@ impl CpuBackend {
                 tracks: vec![Track::default(); tracks],
                 past: Past::new(config),
                 layers: config.schema.layers.clone(),
+                fields: Fields::default(),
                 counted: Counted::default(),
                 ranked: Ranked::new(&config.schema.rankings),
                 ready: Ready::new(config),
@@ -204,6 +208,7 @@ impl CpuBackend {
         {
             lifecycle::begin_shared(&mut backend.state, &backend.catalog, entity, kind);
         }
+        backend.state.fields = Fields::new(config, &backend.workers);
         backend.index.build(&backend.workers, &backend.state);
         if let Some(zones) = &mut backend.zones {
             zones.begin(&backend.workers, &backend.state);
@@ -377,6 +382,8 @@ impl Backend for CpuBackend {
         if let Some(motion) = &mut self.motion {
             motion.restore(snapshot, columns);
         }
+        let fields = &self.config.schema.fields;
+        (self.state.fields).restore(&self.workers, fields, &snapshot.fields);
         self.state.observers.copy_from_slice(&snapshot.observers);
         self.state.regions.restore(snapshot);
         self.interest.restore(snapshot);

@@ -20,8 +20,9 @@
 //! | `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `hearings`, `hash`, `download` | one file a stage |
 //! | `census`, `standings` | the living entities by kind, and in rankings, before the stage `logic` |
 //! | `doors` | the cells that entities block, likewise |
+//! | `fields` | flow fields, likewise |
 //! | `atomic` | atomic commands, within the stage `merge` |
-//! | `deferred`, `regions`, `timed`, `snapshot`, `copy` | copying parts of the state between host and device |
+//! | `deferred`, `regions`, `timed`, `field_state`, `snapshot`, `copy` | copying parts of the state between host and device |
 
 mod atomic;
 mod backend;
@@ -31,6 +32,8 @@ mod deferred;
 mod doors;
 mod download;
 mod due;
+mod field_state;
+mod fields;
 mod hash;
 mod hearings;
 mod index;
@@ -118,6 +121,8 @@ struct Part {
     seen: HostVec<u32>,
     /// Whether zones that stay where they are were sorted.
     are_zones_placed: bool,
+    /// Whether the fields under way have begun.
+    are_fields_begun: bool,
     /// Timed commands of the last tick.
     due: DueBuffer,
     /// A copy of the state that is under way.
@@ -357,6 +362,7 @@ impl Start<'_> {
         world.reasoned_kinds = scripts.reasoned_kinds();
         let regions = buffers.regions(config, &sizes, base);
         world::prepare(&device, &buffers, base, config, &world, &regions)?;
+        field_state::prepare(&device, &world, config)?;
         let scratch = Pointer::new(buffers.sort_scratch(base));
         Ok(Part {
             number,
@@ -380,6 +386,7 @@ impl Start<'_> {
             clients_used: 0,
             is_quiet: false,
             are_zones_placed: false,
+            are_fields_begun: false,
             due: DueBuffer::default(),
             seen: match self.links {
                 Some(_) => HostVec::locked(sizes.clients as usize),

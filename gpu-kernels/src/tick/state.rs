@@ -11,6 +11,7 @@ use shared::world::logic::LogicConfig;
 use shared::world::mix::mix;
 use shared::{ClientRow, EntityId, Schema, Slot, Tick};
 
+use crate::space::field::FieldCells;
 use crate::tick::deferred::DeferredCommand;
 use crate::tick::frame::{Holder, Observer, Region, Target};
 use crate::tick::timed::{TimedCommand, next_sequence_element};
@@ -94,8 +95,41 @@ pub struct Snapshot {
     pub next_sequence: u64,
     /// The atomic commands that wait for the next tick, in their order.
     pub deferred: Vec<DeferredCommand>,
+    /// By field of the world. Checkpoints have them behind everything else, so that those of worlds
+    /// without are as they were.
+    #[serde(skip)]
+    pub fields: Vec<FieldState>,
     /// The world's scripts, with the numbers of their names.
     pub logic: LogicConfig,
+}
+
+/// What a flow field depends on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldState {
+    /// Of the steps that scripts are given.
+    pub in_force: FieldCells,
+    /// Of those that come into force when the field is taken again.
+    pub under_way: FieldCells,
+}
+
+impl FieldState {
+    /// Its element of the hash, by the number of its field; 0 without any cells.
+    pub fn element(&self, number: usize) -> u64 {
+        let lists = [
+            &self.in_force.goals,
+            &self.in_force.closed,
+            &self.under_way.goals,
+            &self.under_way.closed,
+        ];
+        let mut sum = 0u64;
+        for (list, which) in lists.into_iter().zip(0u64..) {
+            for &cell in list {
+                let start = 16 << 56 | (number as u64) << 40 | which << 32;
+                sum = sum.wrapping_add(mix(start, cell.into()));
+            }
+        }
+        sum
+    }
 }
 
 /// The state hash, by part: see [`StateHash::part_names`].
@@ -169,6 +203,9 @@ impl StateHash {
         // With the tracks, so that worlds that keep none have the hashes that they had.
         for (place, &stored) in snapshot.past.iter().enumerate() {
             hash.add(part::TRACKS, past(place, stored));
+        }
+        for (number, field) in snapshot.fields.iter().enumerate() {
+            hash.add(part::TRACKS, field.element(number));
         }
         let resting = snapshot.ready.len() / snapshot.states.len().max(1);
         for (i, &ready) in snapshot.ready.iter().enumerate() {

@@ -15,11 +15,13 @@
 //! | `scripts` | commands that only scripts define |
 //! | `notifications` | notifications of commands, items and the fallen |
 //! | `walls` | what walls hold up |
+//! | `fields` | flow fields |
 //! | `zones` | the commands of hooks; who crosses the borders of zones |
 //! | `hearings` | the notifications that reach each client by place |
 
 mod atomic;
 mod commands;
+mod fields;
 mod hearings;
 mod interest;
 mod motion;
@@ -49,6 +51,7 @@ use shared::{AttributeType, Audience, EntityId, MergeRule, Occasion, Slot, Tick,
 use crate::rules::Rules;
 use atomic::Waiting;
 use commands::Command;
+use fields::OracleField;
 
 pub use motion::Movement;
 pub use regions::Regions;
@@ -82,6 +85,7 @@ pub struct Oracle {
     standings: Vec<Vec<Slot>>,
     /// The cells that entities block, as at the start of the tick.
     closed: BTreeSet<[i32; 2]>,
+    fields: Vec<OracleField>,
 }
 
 /// A slot with its entity.
@@ -162,7 +166,7 @@ impl Oracle {
             }
             shared.movement = Movement::resting(&shared.row[..config.schema.world.size.len()]);
         }
-        Oracle {
+        let mut oracle = Oracle {
             config: config.clone(),
             rules: Rules::of(config),
             logic: Logic::of(config).expect("the world was checked"),
@@ -177,7 +181,10 @@ impl Oracle {
             deferred: vec![],
             standings: vec![],
             closed: BTreeSet::new(),
-        }
+            fields: vec![OracleField::default(); config.schema.fields.len()],
+        };
+        oracle.begin_fields();
+        oracle
     }
 
     /// Runs one tick; the frame must be for the next tick.
@@ -191,6 +198,7 @@ impl Oracle {
         let rankings = self.config.schema.rankings.iter();
         self.standings = rankings.map(|ranking| self.ordered(ranking)).collect();
         self.closed = self.closed_cells();
+        self.refresh_fields();
         let mut out = OracleOutput::default();
         let before = self.bodies();
         self.apply_frame(frame, &mut out.counts);
@@ -278,6 +286,7 @@ impl Oracle {
             timed: self.timed.clone(),
             next_sequence: self.next_sequence,
             deferred: self.deferred.iter().map(Waiting::stored).collect(),
+            fields: self.field_states(),
             logic: self.config.logic.clone(),
         }
     }

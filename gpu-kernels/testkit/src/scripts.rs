@@ -54,6 +54,22 @@ fn shoot(me: Entity, target: Entity, reach: Fixed, ticks: i32) {
     Text::new("shots.rs", text.to_owned())
 }
 
+/// Commands that follow the fields `field 0`, `field 1` and `field 2` of a world.
+pub fn flows() -> Text {
+    let text = "\
+#[command(clients)]
+fn flow(me: Entity, which: i32, step: Fixed) {
+    me.position += toward(me, \"field 0\", step);
+    if which > 0 { me.position += toward(me, \"field 1\", 1.5); }
+}
+#[command(clients)]
+fn drift(me: Entity, target: Entity, place: Point) {
+    target.position += toward(place, \"field 2\", 2.0);
+}
+";
+    Text::new("flows.rs", text.to_owned())
+}
+
 /// A command `set_NAME(me, target, value)` for each attribute but the position. It updates
 /// the attribute of the target, as its merge rule allows: to the value, or by it.
 pub fn setters(schema: &Schema) -> Text {

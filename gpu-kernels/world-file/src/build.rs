@@ -25,7 +25,7 @@ use super::compile::{self, Declared};
 use super::logic::{self, Texts};
 use super::ranges::Ranges;
 use super::{
-    collections, commands, doors, engine, initial, interest, kinds, layers, limits, motion,
+    collections, commands, doors, engine, fields, initial, interest, kinds, layers, limits, motion,
     rankings, raw, regions, remarks, spawn, wire_step, zones,
 };
 
@@ -77,6 +77,7 @@ pub(super) fn build(
     let step = problems.take_or(0, wire_step::of_positions(&raw.world));
     let mut layers = layers::read(&info, &raw.layer, texts.beside(), problems);
     let images = std::mem::take(&mut layers.inlined);
+    let layer_tags = layers.tags.clone();
     let mut schema = kinds::schema(info, step, raw_kinds, &layers.tags, problems);
     if problems.is_empty() {
         schema.layers = layers::finish(layers, &schema);
@@ -100,6 +101,9 @@ pub(super) fn build(
     let motion = motion::motion(&schema, &raw.world, problems);
     schema.zones = zones::zones(&schema, &raw.zone, problems);
     schema.rankings = rankings::rankings(&schema, &raw.ranking, problems);
+    if problems.is_empty() {
+        schema.fields = fields::fields(&schema, &layer_tags, &raw.field, problems);
+    }
     let has_walls = schema.layers.blocked().is_some();
     let logic = problems.take(logic::logic(&raw.logic, &raw.commands, texts, has_walls));
     let mut skipped = vec![];
@@ -117,6 +121,9 @@ pub(super) fn build(
         }
         if !schema.doors.is_empty() {
             problems.take(doors::add_text(&schema.doors, &mut logic.texts));
+        }
+        if !schema.fields.is_empty() {
+            problems.take(fields::add_text(&schema.fields, &mut logic.texts));
         }
         if !schema.rankings.is_empty() {
             problems.take(rankings::add_text(&schema.rankings, &mut logic.texts));

@@ -104,6 +104,7 @@ pub(super) fn schema(
         layers: Layers::default(),
         rankings: vec![],
         doors: vec![],
+        fields: vec![],
         world_kind: raw_kinds
             .iter()
             .position(|raw| raw.is_shared)

@@ -30,6 +30,7 @@
 //! | `motion`, `wire_step` | the keys of `[world]` that say how movement is sent |
 //! | `spawn` | `spawn` of `[[kind]]` |
 //! | `doors` | `blocks` of `[[kind]]` |
+//! | `fields` | `[[field]]` |
 //! | `layers`, `image` | `[[layer]]`: drawings and images |
 //! | [`maps`] | maps of editors, as images of layers |
 //! | `ranges` | the keys of `[limits]` and their ranges |
@@ -50,6 +51,7 @@ mod compile;
 mod doors;
 mod engine;
 mod error;
+mod fields;
 pub mod folder;
 mod image;
 mod initial;

@@ -24,6 +24,7 @@ pub struct World {
     pub zone: Vec<Zone>,
     pub ranking: Vec<Ranking>,
     pub layer: Vec<Layer>,
+    pub field: Vec<Field>,
 }
 
 #[derive(Deserialize)]
@@ -161,6 +162,19 @@ pub struct Layer {
     pub legend: BTreeMap<String, toml::Value>,
     #[serde(default)]
     pub tags: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Field {
+    pub name: String,
+    pub kind: Option<String>,
+    pub zone: Option<String>,
+    pub places: Option<Vec<Vec<f64>>>,
+    pub refresh_ticks: u32,
+    /// By tag.
+    #[serde(default)]
+    pub costs: BTreeMap<String, i64>,
 }
 
 fn one() -> f64 {

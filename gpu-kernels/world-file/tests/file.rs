@@ -668,7 +668,7 @@ extra = 1
         "w.toml:21:1: every[0].extra: unknown key `extra`, expected one of `kind`, `ticks`, \
          `command`, `words`, `at`",
         "w.toml:23:2: game: unknown key `game`, expected one of `world`, `limits`, `logic`, \
-         `commands`, `spectators`, `kind`, `zone`, `ranking`, `layer`, `every`",
+         `commands`, `spectators`, `kind`, `zone`, `ranking`, `layer`, `field`, `every`",
     ];
     assert_eq!(told, expected);
 }
@@ -1714,4 +1714,130 @@ fn scripts_go_over_all_of_a_kind_only_where_there_are_few() {
     );
     read("population = 256").unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A world of 4 by 3 cells with a zone, a tag and a field.
+fn with_field(lines: &str) -> String {
+    format!(
+        "[world]\nsize = [4, 3]\n[[kind]]\nname = 'player'\n[[kind]]\nname = 'cart'\n\
+         [[zone]]\nname = 'yard'\narea = [[0, 0], [2, 1]]\n\
+         [[zone]]\nname = 'wall'\narea = [[3.25, 0.25], [3.75, 0.75]]\n\
+         [[zone]]\nname = 'wake'\ncarrier = 'cart'\nradius = 1\n\
+         [[layer]]\nname = 'blocked'\ndrawing = \"\"\"\n....\n....\n...#\n\"\"\"\n\
+         [[layer]]\nname = 'tag'\nlegend = {{ m = 'mud', r = 'road' }}\n\
+         drawing = \"\"\"\n....\n.mr.\n....\n\"\"\"\n[[field]]\n{lines}\n"
+    )
+}
+
+#[test]
+fn a_field_has_goals_costs_and_a_turn() {
+    let file = with_field(
+        "name = 'yard'\nzone = 'yard'\nrefresh_ticks = 10\ncosts = { road = 2, mud = 15 }\n\
+         [[field]]\nname = 'cart'\nkind = 'cart'\nrefresh_ticks = 9\n\
+         [[field]]\nname = 'spots'\nplaces = [[3.5, 2.9], [0, 0], [0.5, 0.25]]\n\
+         refresh_ticks = 1\n",
+    );
+    let config = world_file::parse(&file, "w.toml").unwrap();
+    let fields = &config.schema.fields;
+    let goals = fields.iter().map(|field| field.own_goals().to_vec());
+    // The middles of the yard's cells; two places of one cell.
+    let expected = [vec![0, 1], vec![], vec![0, 2 * 32 + 3]];
+    assert_eq!(goals.collect::<Vec<_>>(), expected);
+    let turns = fields
+        .iter()
+        .map(|field| (field.refresh_ticks, field.first));
+    assert_eq!(turns.collect::<Vec<_>>(), [(10, 0), (9, 3), (1, 0)]);
+    assert_eq!([0, 1, 2, 3].map(|tag| fields[0].cost(tag)), [1, 15, 2, 1]);
+    let other = world_file::parse(&file.replace("mud = 15", "mud = 14"), "w.toml").unwrap();
+    assert_ne!(
+        config.logic.hash(),
+        other.logic.hash(),
+        "what scripts see is part of the state hash"
+    );
+}
+
+#[test]
+fn fields_that_a_world_cannot_have_are_rejected() {
+    for (lines, expected) in [
+        (
+            "name = 'a'\nrefresh_ticks = 1",
+            "field.a: expected one of `kind`, `zone` and `places`",
+        ),
+        (
+            "name = 'a'\nkind = 'cart'\nzone = 'yard'\nrefresh_ticks = 1",
+            "field.a: expected one of `kind`, `zone` and `places`",
+        ),
+        (
+            "name = 'a'\nkind = 'card'\nrefresh_ticks = 1",
+            "field.a.kind: ",
+        ),
+        (
+            "name = 'a'\nzone = 'wake'\nrefresh_ticks = 1",
+            "field.a.zone: expected a zone that no entity carries, one of [\"yard\", \"wall\"], \
+             found \"wake\"",
+        ),
+        (
+            "name = 'a'\nzone = 'wall'\nrefresh_ticks = 1",
+            "field.a.zone: expected a zone with the middle of a free cell in it, found none",
+        ),
+        (
+            "name = 'a'\nplaces = []\nrefresh_ticks = 1",
+            "field.a.places: expected at least one place, found none",
+        ),
+        (
+            "name = 'a'\nplaces = [[1, 1], [3.5, 0.5]]\nrefresh_ticks = 1",
+            "field.a.places[1]: expected a place in a free cell, found [3.5, 0.5] in a wall",
+        ),
+        (
+            "name = 'a'\nplaces = [[5, 1]]\nrefresh_ticks = 1",
+            "field.a.places[0]: expected 0 to 4, found 5",
+        ),
+        (
+            "name = 'a'\nkind = 'cart'\nrefresh_ticks = 0",
+            "field.a.refresh_ticks: expected 1 to 100000, found 0",
+        ),
+        ("name = 'a'\nkind = 'cart'", "refresh_ticks"),
+        (
+            "name = 'a'\nkind = 'cart'\nrefresh_ticks = 1\ncosts = { mud = 16 }",
+            "field.a.costs.mud: expected 1 to 15, found 16",
+        ),
+        (
+            "name = 'a'\nkind = 'cart'\nrefresh_ticks = 1\ncosts = { bog = 2 }",
+            "field.a.costs: expected tags of the layer `tag`, one of [\"mud\", \"road\"], found \"bog\"",
+        ),
+        (
+            "name = 'a'\nkind = 'cart'\nrefresh_ticks = 1\nspeed = 2",
+            "unknown key `speed`",
+        ),
+        (
+            "name = 'a'\nkind = 'cart'\nrefresh_ticks = 1\n[[field]]\nname = 'a'\n\
+             kind = 'cart'\nrefresh_ticks = 1",
+            "field[1].name: expected a name that no other field has, found \"a\"",
+        ),
+    ] {
+        let message = shown(&with_field(lines));
+        assert!(message.contains(expected), "{lines}: {message}");
+    }
+    let open = "[[field]]\nname = 'a'\nkind = 'player'\nrefresh_ticks = 1";
+    let expected = "field: the world has no layer `blocked`, through whose cells ways would lead";
+    assert!(shown(open).contains(expected), "{}", shown(open));
+    let many: String = (0..65)
+        .map(|n| format!("name = 'a{n}'\nkind = 'cart'\nrefresh_ticks = 1\n[[field]]\n"))
+        .collect();
+    let message = shown(&with_field(many.trim_end_matches("[[field]]\n")));
+    assert!(
+        message.contains("field: expected at most 64 fields, found 65"),
+        "{message}"
+    );
+    let line = ".".repeat(8192) + "\n";
+    let large = format!(
+        "[world]\nsize = [8192, 8192]\n[[layer]]\nname = 'blocked'\n\
+         drawing = \"\"\"\n{}\"\"\"\n{open}\n{}",
+        line.repeat(8192),
+        open.replace("'a'", "'b'")
+    );
+    let expected = "field: expected at most 1 fields of 8192 rows of 8192 cells, 67108864 cells in \
+                    all; a larger `cell` of the layer `blocked` leaves room for more, found 2";
+    let message = rejected(&large);
+    assert!(message.contains(expected), "{message}");
 }

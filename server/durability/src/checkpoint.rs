@@ -9,14 +9,17 @@
 //! | CRC-32C of what follows the head, and its length | 4, 8 |
 //! | CRC-32C of the head up to here | 4 |
 //! | the world, its state and its clients | |
-//! | the world's texts, if it has some | |
+//! | what few worlds have: texts, fields | |
 
+use std::collections::BTreeMap;
 use std::io;
 
+use gpu_kernels::tick::state::FieldState;
 use gpu_kernels::{Birth, Snapshot, StateHash};
 use serde::{Deserialize, Serialize};
 use shared::wire::{DecodeError, codec};
-use shared::{EntityId, WorldConfig};
+use shared::world::words::TextHandle;
+use shared::{EntityId, Text, WorldConfig};
 use thiserror::Error;
 use world_file::StoredWorld;
 
@@ -59,6 +62,23 @@ struct Written<'a> {
     roster: &'a Roster,
     births: &'a [Birth],
     deaths: &'a [EntityId],
+}
+
+/// What few worlds have. It stands behind the body, if there is some, so that the checkpoints of other
+/// worlds are as they were before.
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Extras {
+    texts: BTreeMap<TextHandle, Text>,
+    fields: Vec<FieldState>,
+}
+
+impl Extras {
+    fn of(body: &Body) -> Extras {
+        Extras {
+            texts: body.roster.texts.clone(),
+            fields: body.snapshot.fields.clone(),
+        }
+    }
 }
 
 /// Why a checkpoint can't be read.
@@ -113,8 +133,9 @@ pub fn encode(body: &Body) -> Vec<u8> {
         births: &body.births,
         deaths: &body.deaths,
     });
-    if !body.roster.texts.is_empty() {
-        bytes.extend(codec::to_bytes(&body.roster.texts));
+    let extras = Extras::of(body);
+    if extras != Extras::default() {
+        bytes.extend(codec::to_bytes(&extras));
     }
     bytes
 }
@@ -123,7 +144,9 @@ pub fn encode(body: &Body) -> Vec<u8> {
 pub fn decode(bytes: &[u8]) -> Result<Body<StoredWorld>, DecodeError> {
     let (mut body, rest) = codec::split_first::<BODY_BYTES_MAX, Body<StoredWorld>>(bytes)?;
     if !rest.is_empty() {
-        body.roster.texts = codec::from_bytes::<BODY_BYTES_MAX, _>(rest)?;
+        let extras = codec::from_bytes::<BODY_BYTES_MAX, Extras>(rest)?;
+        body.roster.texts = extras.texts;
+        body.snapshot.fields = extras.fields;
     }
     Ok(body)
 }

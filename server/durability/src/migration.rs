@@ -185,6 +185,8 @@ fn empty(given: &WorldConfig, kept: &Snapshot) -> Snapshot {
         timed: vec![],
         next_sequence: 0,
         deferred: vec![],
+        // They are taken anew, as goals and doors are now.
+        fields: vec![Default::default(); given.schema.fields.len()],
         logic: given.logic.clone(),
     }
 }

@@ -223,8 +223,9 @@ const LOG_PERIOD: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 mod tests {
-    use gpu_kernels::CpuBackend;
+    use gpu_kernels::{CpuBackend, Frame};
     use script::logic::with_logic;
+    use shared::Tick;
     use shared::world::logic::Text;
 
     use super::*;
@@ -241,6 +242,31 @@ mod tests {
         let world = read.world.restore("test").expect("a valid world");
         assert_eq!(read.snapshot, body.snapshot);
         Body { world, ..body }
+    }
+
+    #[test]
+    fn a_checkpoint_has_what_fields_depend_on_behind_everything_else() {
+        let file = "[world]\nsize = [8, 1]\ncapacity = 8\n[[kind]]\nname = 'player'\npopulation = 3\n\
+                    [[layer]]\nname = 'blocked'\ndrawing = '........'\n\
+                    [[field]]\nname = 'all'\nkind = 'player'\nrefresh_ticks = 2";
+        let world = world_file::parse(file, "test").expect("a valid world");
+        let mut backend = CpuBackend::new(&world, 1, None).expect("a backend");
+        let mut frame = Frame::new(Tick(0));
+        frame.populate(&world);
+        for tick in 0..4 {
+            backend.tick(&frame).expect("a tick");
+            frame = Frame::new(Tick(tick + 1));
+        }
+        let body = genesis(&world, &mut backend).expect("a state").body;
+        assert!(!body.snapshot.fields[0].under_way.goals.is_empty());
+        let bytes = checkpoint::encode(&body);
+        let read = checkpoint::decode(&bytes).expect("whole");
+        assert_eq!(read.snapshot, body.snapshot);
+        for cut in 1..bytes.len() {
+            // Without all of the fields, it is one of a world that has none, and is refused later.
+            let read = checkpoint::decode(&bytes[..bytes.len() - cut]);
+            assert!(read.is_err() || read.is_ok_and(|body| body.snapshot.fields.is_empty()));
+        }
     }
 
     #[test]

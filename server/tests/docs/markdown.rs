@@ -48,6 +48,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/shared.md", 70),
     ("server/worlds/layers.md", 100),
     ("server/worlds/doors.md", 90),
+    ("server/worlds/fields.md", 100),
     ("server/worlds/maps.md", 40),
     ("server/worlds/motion.md", 60),
     ("server/worlds/usage.md", 100),

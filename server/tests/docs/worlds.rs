@@ -163,6 +163,11 @@ fn error(table: &str, key: &str, value: i128) -> String {
         "[layer]" => {
             format!("[[layer]]\nname = 'height'\ncell = 1024\ndrawing = '1'\n{key} = {value}")
         }
+        // Without walls, that is the problem.
+        "[field]" => format!(
+            "[world]\nsize = [1, 1]\n[[layer]]\nname = 'blocked'\ndrawing = '.'\n\
+             [[field]]\nname = 'a'\nkind = 'player'\n{key} = {value}"
+        ),
         "attribute" => format!("[[kind]]\nname = 'a'\nattributes = [{{ {key} = {value} }}]"),
         "spectators" => format!("[{table}]\nallowed = true\n{key} = {value}"),
         _ => format!("[{table}]\n{key} = {value}"),
@@ -177,6 +182,7 @@ fn page_of(table: &str) -> &'static str {
         "spectators" => "server/worlds/interest.md",
         "[zone]" => "server/worlds/hooks.md",
         "[layer]" => "server/worlds/layers.md",
+        "[field]" => "server/worlds/fields.md",
         "[ranking]" => "server/worlds/asking.md",
         _ => "server/worlds/README.md",
     }
@@ -201,7 +207,7 @@ fn range(cell: &str) -> Option<(i128, i128)> {
 }
 
 /// `[[kind]]` is a table of tables.
-const TABLES: [&str; 11] = [
+const TABLES: [&str; 12] = [
     "logic",
     "world",
     "limits",
@@ -211,6 +217,7 @@ const TABLES: [&str; 11] = [
     "[every]",
     "[zone]",
     "[layer]",
+    "[field]",
     "[ranking]",
     "attribute",
 ];

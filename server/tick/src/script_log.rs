@@ -247,8 +247,8 @@ fn rules(
     given
 }
 
-/// The world before a tick, as its commands saw it. It keeps no earlier places: `was_within` is
-/// false in what is logged.
+/// The world before a tick, as its commands saw it. It keeps no earlier places and no fields:
+/// `was_within` is false and `toward` 0 in what is logged.
 struct Before<'a> {
     config: &'a WorldConfig,
     mirror: &'a Mirror,

@@ -23,8 +23,8 @@ use durability::roster::{Roster, RosterChange};
 use frontend::publication::SessionEvent;
 use gpu_kernels::Frame;
 use shared::wire::talk::{Talk as TalkMessage, TalkRequest};
-use shared::world::words::TextHandle;
 use shared::world::talk::{SAYINGS_MAX, TextError};
+use shared::world::words::TextHandle;
 use shared::{ClientRow, CommandKind, Name, Text, Tick, WorldConfig};
 use thiserror::Error;
 

@@ -214,7 +214,7 @@ impl Layers {
         cells.sort_unstable();
         cells.dedup();
         let before = self.closed.clone();
-        cells.retain(|&at| before.binary_search(&at).is_ok() || !self.is_set(at));
+        cells.retain(|&at| before.binary_search(&at).is_ok() || !self.is_wall_at(at));
         if *before == *cells {
             return false;
         }
@@ -235,7 +235,8 @@ impl Layers {
         &self.closed
     }
 
-    fn is_set(&self, at: u32) -> bool {
+    /// Whether the bit of walls at a place is set.
+    pub fn is_wall_at(&self, at: u32) -> bool {
         self.word((at >> 5) as i32) >> (at & 31) & 1 == 1
     }
 
@@ -291,6 +292,25 @@ impl Layers {
     pub fn height_at(&self, place: [i32; 3]) -> Option<i32> {
         let grid = self.height.as_ref()?;
         Some(i32::from(self.bits_at(grid, place, 16) as i16))
+    }
+
+    /// The number of the tag in the middle of each cell of walls, by its place among their bits; 0 is
+    /// none, as in a world without tags or walls.
+    pub fn tags_of_walls(&self) -> Vec<u8> {
+        let (Some(walls), Some(tags)) = (&self.blocked, &self.tag) else {
+            return vec![];
+        };
+        let grid = walls.grid;
+        let mut numbers = vec![0; grid.row as usize * grid.cells[1] as usize];
+        let half = 1 << (grid.edge_bits - 1);
+        for y in 0..grid.cells[1] {
+            for x in 0..grid.cells[0] {
+                let middle = [x, y].map(|cell| (cell << grid.edge_bits) + half);
+                let number = self.bits_at(&tags.grid, [middle[0], middle[1], 0], 8);
+                numbers[(y * grid.row + x) as usize] = number as u8;
+            }
+        }
+        numbers
     }
 
     /// The symbol of the tag of a place, -1 for none; `None` in a world without tags.

@@ -6,6 +6,7 @@ use super::attribute::{Attribute, AttributeType, Audience, MergeRule, joined};
 use super::columns::Columns;
 use super::command::{CommandKind, CommandSchema};
 use super::door::Door;
+use super::field::Field;
 use super::fixed::Fixed;
 use super::hook::Zone;
 use super::id::EntityId;
@@ -120,6 +121,9 @@ pub struct Schema {
     /// The kinds whose entities block cells, ascending; they don't travel with a schema.
     #[serde(skip)]
     pub doors: Vec<Door>,
+    /// Those of which scripts ask; they don't travel with a schema.
+    #[serde(skip)]
+    pub fields: Vec<Field>,
 }
 
 /// A constant of the scripts, as `script.constant` in lower case.

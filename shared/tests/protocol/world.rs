@@ -107,6 +107,7 @@ pub fn flat() -> Schema {
         layers: Default::default(),
         rankings: vec![],
         doors: vec![],
+        fields: vec![],
         constants: vec![WorldConstant {
             name: "strike.reach".to_owned(),
             ty: AttributeType::Fixed,
@@ -160,6 +161,7 @@ pub fn deep() -> Schema {
         layers: Default::default(),
         rankings: vec![],
         doors: vec![],
+        fields: vec![],
     }
 }
 
@@ -203,6 +205,7 @@ pub fn wide() -> Schema {
         layers: Default::default(),
         rankings: vec![],
         doors: vec![],
+        fields: vec![],
     }
 }
 

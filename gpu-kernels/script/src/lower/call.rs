@@ -295,6 +295,10 @@ impl<'a> Lower<'a> {
             ("slide", &[from, step]) => self.slide(from, step),
             ("first_hit", &[from, towards, reach]) => self.first_hit(from, towards, reach),
             ("approach", &[from, to, step, window]) => self.approach(from, to, step, window),
+            ("toward", _) if self.unit.is_client => {
+                Err(self.is_for_worlds("`toward`", call.span()))
+            }
+            ("toward", &[from, field, step]) => self.toward(from, field, step),
             ("tick", &[]) => Ok(Value::scalar(Type::Int, self.set(Inst::Tick))),
             ("has", &[attribute]) => self.has(attribute),
             ("after" | "cancel" | "spawn" | "despawn" | "tell", _) if self.unit.is_client => {

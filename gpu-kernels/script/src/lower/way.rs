@@ -97,11 +97,7 @@ impl<'a> Lower<'a> {
             let is_there = self.binary(Binary::Eq, along, away[axis]);
             is_last = self.binary(Binary::And, is_last, is_there);
             let cell = self.binary(Binary::Add, own[axis], along);
-            let bits = walls.grid.edge_bits as i32;
-            let low = self.binary(Binary::Shl, cell, bits.into());
-            let half = self.binary(Binary::Add, low, (1 << (bits - 1)).into());
-            let most = self.unit.schema.world.size[axis].raw() - 1;
-            middle[axis] = self.binary(Binary::Min, half, most.into());
+            middle[axis] = self.middle_along(walls, axis, cell);
         }
         self.emit(Inst::JumpIf(is_last, done));
         self.assign(
@@ -110,6 +106,15 @@ impl<'a> Lower<'a> {
         );
         self.place(done);
         place.operands
+    }
+
+    /// Where the middle of a cell is along an axis, or the last place of the world before it.
+    pub(super) fn middle_along(&mut self, walls: &Blocked, axis: usize, cell: Operand) -> Operand {
+        let bits = walls.grid.edge_bits as i32;
+        let low = self.binary(Binary::Shl, cell, bits.into());
+        let half = self.binary(Binary::Add, low, (1 << (bits - 1)).into());
+        let most = self.unit.schema.world.size[axis].raw() - 1;
+        self.binary(Binary::Min, half, most.into())
     }
 
     /// The window around a cell, with the one of the goal reached.

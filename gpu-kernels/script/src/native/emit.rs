@@ -293,6 +293,10 @@ impl Emit<'_, '_> {
                 let value = self.layer(place);
                 self.set(reg, value);
             }
+            Inst::Field(reg, place) => {
+                let value = self.field(place);
+                self.set(reg, value);
+            }
             Inst::Count(reg, kind) => {
                 let value = self.count(kind);
                 self.set(reg, value);

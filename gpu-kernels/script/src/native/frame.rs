@@ -27,6 +27,8 @@ pub struct View<'a> {
     pub(super) past_dimensions: usize,
     layers: *const i32,
     layer_words: u32,
+    fields: *const i32,
+    field_words: u32,
     census_starts: *const u32,
     census_slots: *const u32,
     /// The number of kinds of the census; 0 without one.
@@ -78,8 +80,10 @@ impl<'a> View<'a> {
             past_ticks: 0,
             past_slots: 0,
             past_dimensions: 0,
-            layers: NO_LAYERS.as_ptr(),
+            layers: NO_WORDS.as_ptr(),
             layer_words: 0,
+            fields: NO_WORDS.as_ptr(),
+            field_words: 0,
             census_starts: std::ptr::null(),
             census_slots: std::ptr::null(),
             census_kinds: 0,
@@ -133,6 +137,24 @@ impl<'a> View<'a> {
             ..self
         }
     }
+
+    /// With the words of the world's fields.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than 2^31.
+    #[must_use]
+    pub fn with_fields(self, words: &'a [i32]) -> View<'a> {
+        if words.is_empty() {
+            return self;
+        }
+        assert!(words.len() <= 1 << 31);
+        View {
+            fields: words.as_ptr(),
+            field_words: words.len() as u32,
+            ..self
+        }
+    }
 }
 
 impl<'a> View<'a> {
@@ -179,7 +201,7 @@ impl<'a> View<'a> {
 }
 
 /// Where there are none, a word can be loaded nevertheless.
-static NO_LAYERS: [i32; 1] = [0];
+static NO_WORDS: [i32; 1] = [0];
 
 /// The world as atomic commands see it and change it, one after another.
 #[derive(Debug)]
@@ -223,6 +245,16 @@ impl<'a> Rows<'a> {
     #[must_use]
     pub fn with_layers(self, words: &'a [i32]) -> Rows<'a> {
         Rows(self.0.with_layers(words))
+    }
+
+    /// As in [`View::with_fields`].
+    ///
+    /// # Panics
+    ///
+    /// Likewise.
+    #[must_use]
+    pub fn with_fields(self, words: &'a [i32]) -> Rows<'a> {
+        Rows(self.0.with_fields(words))
     }
 
     /// As in [`View::with_census`].
@@ -274,6 +306,9 @@ pub struct Frame {
     pub layers: *const i32,
     /// 0 if there are none; a first word can be loaded nevertheless.
     pub layer_words: u32,
+    /// Likewise.
+    pub fields: *const i32,
+    pub field_words: u32,
     /// By kind, and at last: where its entities begin in `census_slots`.
     pub census_starts: *const u32,
     pub census_slots: *const u32,
@@ -337,6 +372,8 @@ impl Frame {
             past_next: (view.tick.0 % u64::from(view.past_ticks.max(1))) as u32,
             layers: view.layers,
             layer_words: view.layer_words,
+            fields: view.fields,
+            field_words: view.field_words,
             census_starts: view.census_starts,
             census_slots: view.census_slots,
             standings_stride: view.standings_stride as u64,

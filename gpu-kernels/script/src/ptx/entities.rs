@@ -133,13 +133,22 @@ pub fn past(
 
 /// A word of the world's layers; 0 where there is none.
 pub fn layer(text: &mut Text, layout: &Layout, place: Value) -> Value {
-    let words = layout.numbers.layer_words;
+    word_at(text, layout.world.layers, layout.numbers.layer_words, place)
+}
+
+/// A word of the world's fields; 0 where there is none.
+pub fn field(text: &mut Text, layout: &Layout, place: Value) -> Value {
+    word_at(text, layout.world.fields, layout.numbers.field_words, place)
+}
+
+/// A word of a table of so many, by its place; 0 where there is none.
+fn word_at(text: &mut Text, table: u32, words: u32, place: Value) -> Value {
     if words == 0 {
         return Value::Const(0);
     }
     let place = text.in_register(place);
     let is_there: Flag = text.set("setp.lt.u32", format_args!("{place}, {words}"));
-    let address = element_of(text, layout.world.layers, place, 4);
+    let address = element_of(text, table, place, 4);
     load_present(text, Presence::If(is_there), address, 0, 0)
 }
 

@@ -277,6 +277,10 @@ impl Run<'_> {
                 let value = entities::layer(self.text, layout, place.into());
                 self.put(to, value);
             }
+            Inst::Field(to, place) => {
+                let value = entities::field(self.text, layout, place.into());
+                self.put(to, value);
+            }
             Inst::Count(to, kind) => {
                 let count = entities::count(self.text, layout, kind);
                 self.put(to, count);

@@ -83,6 +83,8 @@ fields! {
         past,
         /// The words of the world's layers.
         layers,
+        /// The words of the world's fields.
+        fields,
         /// By kind, and at last: where its living entities begin in `census_slots`.
         census_starts,
         census_slots,
@@ -202,6 +204,8 @@ pub struct Numbers {
     pub capacity: u32,
     /// Words of layers.
     pub layer_words: u32,
+    /// Words of fields.
+    pub field_words: u32,
     pub columns: u32,
     /// By ranking: the kind of its entities.
     pub rankings: Vec<u16>,

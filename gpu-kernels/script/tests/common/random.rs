@@ -1131,7 +1131,10 @@ impl Writer<'_> {
                 format!("({} {op} {factor})", self.value(Point, d))
             }
             4 => format!("(-{})", self.value(Point, d)),
-            5 => format!("inside({})", self.value(Point, d)),
+            // With walls, it is not constant.
+            5 if !self.body.is_constant || self.schema.layers.is_empty() => {
+                format!("inside({})", self.value(Point, d))
+            }
             6 => {
                 let value = self.value(Point, d);
                 format!(
@@ -1141,6 +1144,11 @@ impl Writer<'_> {
                 )
             }
             7 if !self.body.is_constant => format!("random_offset({})", self.value(Fixed, d)),
+            8 if !self.body.is_constant && !self.schema.fields.is_empty() => {
+                let fields: Vec<&str> = self.schema.fields.iter().map(|f| &f.name[..]).collect();
+                let (from, field) = (self.place(d), self.dice.pick(&fields));
+                format!("toward({from}, {field:?}, {})", self.value(Fixed, d))
+            }
             8 if !self.body.is_constant => {
                 let (from, to) = (self.place(d), self.place(d));
                 format!("towards({from}, {to}, {})", self.value(Fixed, d))

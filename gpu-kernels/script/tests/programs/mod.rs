@@ -216,7 +216,10 @@ impl Program {
                     0 => Operand::Const(self.below(64) as i32),
                     _ => self.operand(),
                 };
-                Inst::Layer(number, place)
+                match self.below(2) {
+                    0 => Inst::Layer(number, place),
+                    _ => Inst::Field(number, place),
+                }
             }
             11 | 12 => Inst::Read(number, self.any_slot(), self.column()),
             13 => Inst::Distance(number, self.point(), self.point()),

@@ -44,6 +44,7 @@ device::device_struct! {
         rows: Pointer<i32> = n.capacity * n.columns;
         past: Pointer<i32> = n.past;
         layers: Pointer<i32> = n.layers;
+        fields: Pointer<i32> = n.fields;
         states: Pointer<u32> = n.capacity;
         generations: Pointer<u32> = n.capacity;
         slot_kinds: Pointer<u32> = n.capacity;
@@ -117,6 +118,7 @@ pub struct Sizes {
     directory: u64,
     past: u64,
     layers: u64,
+    fields: u64,
     standings: u64,
 }
 
@@ -205,6 +207,7 @@ impl Test<'_> {
             directory: directory.len() as u64,
             past: state.past.len() as u64,
             layers: state.layers.len() as u64,
+            fields: state.fields.len() as u64,
             standings: u64::from(CAPACITY) * state.numbers.rankings.len() as u64,
         };
         let mut plan = Plan::default();
@@ -244,6 +247,7 @@ impl Test<'_> {
         self.write(world.rows, &state.rows);
         self.write(world.past, &state.past);
         self.write(world.layers, &state.layers);
+        self.write(world.fields, &state.fields);
         let (starts, slots) = state.census.parts();
         self.write(world.census_starts, starts);
         self.write(world.census_slots, slots);

@@ -19,6 +19,7 @@ pub struct State {
     /// By place in the ring, slot and axis.
     pub past: Vec<i32>,
     pub layers: Vec<i32>,
+    pub fields: Vec<i32>,
     pub states: Vec<u32>,
     pub generations: Vec<u32>,
     pub slot_kinds: Vec<u32>,
@@ -64,6 +65,7 @@ impl State {
             rows: vec![0; capacity * columns],
             past: vec![],
             layers: vec![],
+            fields: vec![],
             states: (0..capacity).map(|_| u32::from(below(4) > 0)).collect(),
             generations: (0..capacity).map(|_| 1 + below(600) as u32).collect(),
             slot_kinds: vec![0; capacity],
@@ -103,6 +105,9 @@ impl State {
         let kept = state.numbers.rewind_ticks as usize * capacity * dimensions;
         state.past = (0..kept).map(|_| below(1 << 13) as i32).collect();
         state.layers = (0..state.numbers.layer_words)
+            .map(|_| below(1 << 32) as i32)
+            .collect();
+        state.fields = (0..state.numbers.field_words)
             .map(|_| below(1 << 32) as i32)
             .collect();
         for sequence in 0..commands {
@@ -224,6 +229,11 @@ impl World for State {
     fn layer(&self, place: i32) -> i32 {
         let place = usize::try_from(place).unwrap_or(usize::MAX);
         self.layers.get(place).copied().unwrap_or(0)
+    }
+
+    fn field(&self, place: i32) -> i32 {
+        let place = usize::try_from(place).unwrap_or(usize::MAX);
+        self.fields.get(place).copied().unwrap_or(0)
     }
 
     fn census(&self) -> Option<&Census> {

@@ -87,6 +87,7 @@ pub fn numbers(number: u64) -> Numbers {
         },
         capacity: 1 << 20,
         layer_words: [64, 0][(number / 2 % 2) as usize],
+        field_words: [0, 48][(number % 2) as usize],
         columns,
         rankings: vec![0, 1],
         // Positions are everywhere, the last column nowhere.

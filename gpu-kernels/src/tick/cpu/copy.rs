@@ -36,6 +36,7 @@ impl CpuBackend {
             timed: state.timed.pending(),
             next_sequence: state.timed.next_sequence(),
             deferred: state.deferred.clone(),
+            fields: state.fields.states().to_vec(),
             logic: self.config.logic.clone(),
         }
     }

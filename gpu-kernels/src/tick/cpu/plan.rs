@@ -1,5 +1,8 @@
 use shared::WorldConfig;
+use shared::world::field::{self, Goals};
 
+use super::fields::SEARCHES_MAX;
+use crate::space::field::Search;
 use crate::tick::notification::Notification;
 
 /// The buffers that a world needs on this backend, with their sizes in bytes when full.
@@ -52,6 +55,8 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
                 * (4 + 4 * u64::from(!config.schema.doors.is_empty()))
                 + slots * 8 * u64::from(config.schema.layers.blocked().is_some()),
         ),
+        // Steps, the cells of goals and doors, and the searches.
+        ("fields", fields(config)),
         // A track and the position before the tick; the slots and velocities of three lists.
         ("tracks and courses", slots * tracked * (28 + 12 + 3 * 16)),
         (
@@ -104,6 +109,27 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         // Hearings of one part and of two ticks.
         ("hearings", hearings * 3 * 4),
     ]
+}
+
+/// Bytes of the fields: of each, goals and doors of what is in force and of what is under way.
+fn fields(config: &WorldConfig) -> u64 {
+    let schema = &config.schema;
+    let fields = schema.fields.len() as u64;
+    let Some(walls) = schema.layers.blocked().filter(|_| fields > 0) else {
+        return 0;
+    };
+    let [width, height] = walls.grid.cells.map(|cells| cells as u64);
+    let cells = width * height;
+    let goals = schema.fields.iter().map(|field| match field.goals {
+        Goals::Kind(_) => u64::from(schema.world.capacity).min(cells),
+        Goals::Cells(_) => 0,
+    });
+    let closed = cells * fields * u64::from(!schema.doors.is_empty());
+    let has_costs = schema.fields.iter().any(|field| !field.costs.is_empty());
+    fields * field::words(walls) as u64 * 4
+        + (goals.sum::<u64>() + closed) * 2 * 4
+        + cells * u64::from(has_costs)
+        + fields.min(SEARCHES_MAX as u64) * (width + 2) * (height + 2) * Search::CELL_BYTES
 }
 
 /// The most zones at a time, and the slots of a world that has any.

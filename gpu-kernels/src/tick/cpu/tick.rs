@@ -30,6 +30,7 @@ impl CpuBackend {
         self.state
             .count_and_rank(&self.workers, rules.scripts, commands);
         self.state.close_doors(&self.workers, &self.config);
+        self.state.refresh_fields(&self.workers, &self.config);
         self.updates.emit(
             &self.workers,
             rules,

@@ -9,7 +9,7 @@ use super::layout::{self, TIMED_COLUMNS, TimedState};
 use super::regions::host_region;
 use super::sizes::Sizes;
 use super::snapshot::{host_observer, of_living, slot_state};
-use super::{Part, deferred, timed};
+use super::{Part, deferred, field_state, timed};
 use crate::tick::frame::Command;
 use crate::tick::state::{Snapshot, Track};
 use crate::tick::timed::TIMED_WORDS_MAX;
@@ -38,6 +38,9 @@ pub struct Copy {
     deferred: Piece<Command>,
     deferred_words: Piece<i32>,
     deferred_flags: Piece<u32>,
+    /// How many fields there are, and their sets.
+    field_count: usize,
+    fields: Piece<u32>,
 }
 
 /// An array of the state, of which the host has a part.
@@ -153,6 +156,8 @@ impl Part {
             deferred: from.piece(w.deferred, deferred)?,
             deferred_words: from.piece(w.deferred_words, deferred * TIMED_WORDS_MAX as u64)?,
             deferred_flags: from.piece(w.deferred_flags, deferred)?,
+            field_count: s.fields as usize,
+            fields: from.piece(w.field_sets, s.field_sets())?,
         };
         // The downloads have a lane of their own.
         device.synchronize(Lane::Work)?;
@@ -181,7 +186,8 @@ impl Copy {
         is_done = is_done
             && self.deferred.go_on(d, b)?
             && self.deferred_words.go_on(d, b)?
-            && self.deferred_flags.go_on(d, b)?;
+            && self.deferred_flags.go_on(d, b)?
+            && self.fields.go_on(d, b)?;
         for column in &mut self.timed {
             is_done = is_done && column.go_on(d, b)?;
         }
@@ -223,6 +229,7 @@ impl Copy {
                 &self.deferred_words.values,
                 &self.deferred_flags.values,
             ),
+            fields: field_state::states(&self.fields.values, self.field_count),
             logic: self.logic,
             states: states.into_iter().map(slot_state).collect(),
         }
@@ -243,6 +250,7 @@ pub fn copy_bytes(s: &Sizes) -> u64 {
         3 * slots,
         3 * slots,
         s.past(),
+        s.field_sets(),
     ];
     let words = words.into_iter().map(|count| count * 4);
     let timed = (0..TIMED_COLUMNS).map(|_| s.timed * 4);

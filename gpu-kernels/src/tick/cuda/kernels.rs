@@ -6,6 +6,7 @@ use super::atomic::AtomicKernels;
 use super::census::CensusKernels;
 use super::doors::DoorKernels;
 use super::due::DueKernels;
+use super::fields::FieldKernels;
 use super::hash::HashKernels;
 use super::hearings::HearingsKernels;
 use super::index::IndexKernels;
@@ -22,6 +23,7 @@ use super::zones::ZoneKernels;
 pub struct Kernels {
     pub due: DueKernels,
     pub doors: DoorKernels,
+    pub fields: FieldKernels,
     pub census: CensusKernels,
     pub standings: StandingsKernels,
     pub logic: LogicKernels,
@@ -42,6 +44,7 @@ impl Kernels {
         Ok(Kernels {
             due: DueKernels::load(device)?,
             doors: DoorKernels::load(device)?,
+            fields: FieldKernels::load(device)?,
             census: CensusKernels::load(device)?,
             standings: StandingsKernels::load(device)?,
             logic: LogicKernels::load(device)?,

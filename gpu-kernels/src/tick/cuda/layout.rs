@@ -120,6 +120,9 @@ device::device_struct! {
         wall_refuge: [i32; 2];
         /// The words with the bits of walls, in worlds whose entities block cells, else 0.
         wall_words: u32;
+        /// How many fields there are, and 1 where leaving a cell costs what its tag says.
+        field_count: u32;
+        field_tagged: u32;
         padding: u32;
 
         /// Tables: by kind and column.
@@ -142,6 +145,13 @@ device::device_struct! {
         /// entities block; both in worlds with doors.
         walls: ConstPointer<i32> = s.wall_words;
         doors: ConstPointer<Door> = s.kinds * u64::from(s.wall_words > 0);
+        /// The words of fields: the steps that are in force, field by field.
+        fields: ConstPointer<i32> = s.field_words;
+        /// By field and tag: what it costs to leave a cell. By cell: its tag. By field: the goals that
+        /// stay the same, as bits of cells.
+        field_costs: ConstPointer<u8> = s.fields * 256;
+        field_tags: ConstPointer<u8> = s.field_cells * s.field_tagged;
+        field_goals: ConstPointer<u32> = s.fields * s.set_words;
         /// By kind.
         falls: ConstPointer<Fall> = s.kinds;
         /// By kind: where its entities are born again.
@@ -169,6 +179,8 @@ device::device_struct! {
         rebirth_due: Pointer<u64> = s.capacity * s.respawns, zeroed;
         /// By slot, then by command that rests: the first tick in which it may be used again.
         ready: Pointer<u64> = s.capacity * s.resting, zeroed;
+        /// By field, as bits of cells: goals and doors of what is in force, and of what is under way.
+        field_sets: Pointer<u32> = s.field_sets(), zeroed;
         observers: Pointer<Observer> = s.observers, zeroed;
         /// By client: the slots that it knows, ascending, each with a tier in the lowest bits.
         known: Pointer<u32> = s.clients * s.visible_max;
@@ -214,6 +226,11 @@ device::device_struct! {
         /// the ranking's kind. Of those of which scripts ask, likewise of the start of the tick.
         standing_slots: Pointer<u32> = s.capacity * s.rankings;
         standing_ranks: Pointer<u32> = s.capacity * s.rankings;
+
+        /// By field and cell: the distance of what is under way. By field and tile: not 0 if distances
+        /// there may still fall.
+        field_distances: Pointer<u32> = s.fields * s.field_cells;
+        field_dirty: Pointer<u32> = s.fields * s.field_tiles;
 
         /// Scratch: what clients see in this tick; it is what they know in the next.
         visible: Pointer<u32> = s.clients * s.visible_max;
@@ -364,6 +381,9 @@ device::device_struct! {
         ranking_kind: u32;
         ranking_column: u32;
         ranking_flip: u32;
+        /// The field that a launch is about, and the kind of its goals.
+        field: u32;
+        field_kind: u32;
         /// For how many ticks positions are kept, and the place in their ring for this tick's.
         rewind_ticks: u32;
         past_next: u32;

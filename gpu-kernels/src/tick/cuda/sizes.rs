@@ -3,6 +3,8 @@
 use script::atomic::KEYS_MAX;
 use shared::world::attribute::bits_for;
 use shared::world::command::COMMAND_WORDS_MAX;
+use shared::world::field;
+use shared::world::layer::Blocked;
 use shared::{InterestMode, WorldConfig};
 
 use super::OutputForm;
@@ -69,6 +71,14 @@ pub struct Sizes {
     pub layer_words: u64,
     /// Words with the bits of walls, in worlds whose entities block cells, else 0.
     pub wall_words: u64,
+    /// Fields, the words of all their steps, and for each: words of a set of cells, cells, tiles.
+    pub fields: u64,
+    pub field_words: u64,
+    pub set_words: u64,
+    pub field_cells: u64,
+    pub field_tiles: u64,
+    /// 1 where leaving a cell costs what its tag says, else 0.
+    pub field_tagged: u64,
     pub rankings: u64,
     pub births: u64,
     /// Rows of buckets that an observer can touch.
@@ -140,6 +150,11 @@ impl Sizes {
         let updates = u64::from(limits.updates_per_tick);
         let atomics = u64::from(limits.atomic_per_tick);
         let buckets = buckets(config).into_iter().product();
+        let fields = config.schema.fields.len() as u64;
+        let walls = config.schema.layers.blocked().filter(|_| fields > 0);
+        let of_walls = |of: &dyn Fn(&Blocked) -> u64| walls.map_or(0, of);
+        let set_words = of_walls(&|walls| walls.words() as u64);
+        let costs = config.schema.fields.iter().map(|field| &field.costs);
         Sizes {
             capacity,
             columns,
@@ -185,6 +200,15 @@ impl Sizes {
             walled: u64::from(config.schema.layers.blocked().is_some()),
             layer_words: config.schema.layers.words().len() as u64,
             wall_words: wall_words(config),
+            fields,
+            field_words: fields * of_walls(&|walls| field::words(walls) as u64),
+            set_words,
+            field_cells: 32 * set_words,
+            field_tiles: of_walls(&|walls| {
+                let [along, rows] = [walls.grid.row, walls.grid.cells[1]];
+                (along as u64 / 32) * (rows as u64).div_ceil(32)
+            }),
+            field_tagged: u64::from(costs.into_iter().any(|costs| !costs.is_empty())),
             rankings: config.schema.rankings.len() as u64,
             births: commands + capacity * u64::from(config.has_falls()),
             rows: rows(config),
@@ -192,6 +216,11 @@ impl Sizes {
             directory: Directory::new(buckets, capacity),
             crowds: Crowds::new(config),
         }
+    }
+
+    /// Words of the sets of cells of all fields.
+    pub fn field_sets(&self) -> u64 {
+        self.fields * FIELD_SETS * self.set_words
     }
 
     /// Where the words of commands that waited begin, behind those of rules and timed commands.
@@ -311,6 +340,8 @@ pub fn buckets(config: &WorldConfig) -> [u64; 3] {
         .map(|size| ((i64::from(size) - 1) / aoi) as u64 + 1)
 }
 
+/// Sets of cells that a field has: `SETS` of the kernels.
+pub const FIELD_SETS: u64 = 4;
 /// Entities that make a bucket crowded: `CROWD` of the kernels.
 const CROWD: u64 = 1024;
 /// Items per block of a scan: `BLOCK` of the kernels.

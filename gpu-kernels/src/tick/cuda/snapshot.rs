@@ -7,6 +7,7 @@ use shared::EntityId;
 
 use super::Part;
 use super::deferred;
+use super::field_state;
 use super::layout;
 use super::motion;
 use super::regions::{device_region, host_region};
@@ -101,6 +102,7 @@ impl Part {
         motion::put(self, snapshot)?;
         timed::put(self, snapshot)?;
         deferred::put(self, &snapshot.deferred)?;
+        field_state::put(device, &w, &self.config, &snapshot.fields)?;
         for (to, regions) in [
             (r.clients, &snapshot.regions),
             (r.publications, &snapshot.publications),
@@ -114,6 +116,7 @@ impl Part {
         for timed in &snapshot.timed {
             self.waiting.add_waiting(timed.kind, timed.words());
         }
+        self.are_fields_begun = false;
         self.may_defer = !snapshot.deferred.is_empty();
         self.clients_used = self.config.limits.clients;
         self.rebuild_index()

@@ -125,6 +125,7 @@ impl Part {
             kernels.standings.run(&mut run, &self.config, asked)?;
         }
         kernels.doors.run(&run)?;
+        (kernels.fields).run(&mut run, &self.config, &mut self.are_fields_begun)?;
         kernels.logic.run(&mut run, &self.scripts, counts)?;
         begin(Stage::Merge)?;
         let atomic = (self.may_defer || self.scripts.atomic().is_some())
@@ -160,6 +161,9 @@ impl Part {
         begin(Stage::Download)?;
         end_tick(&mut run.world, self.is_quiet, atomic.is_some());
         kernels.hash.run(&run)?;
+        if run.sizes.fields > 0 && run.tick.part == 0 {
+            kernels.fields.hash(&run)?;
+        }
         flight.counters.start(Lane::Work, tick.counters)?;
         device.record(Lane::Work, &flight.marks[Stage::ALL.len()])?;
         let is_followed = self.links.is_some() && Cuts::follow_after(self.tick);

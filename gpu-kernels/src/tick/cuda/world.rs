@@ -271,6 +271,8 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         world.wall_cells = walls.grid.cells;
         world.wall_refuge = walls.refuge;
         world.wall_words = sizes.wall_words as u32;
+        world.field_count = sizes.fields as u32;
+        world.field_tagged = sizes.field_tagged as u32;
     }
     set_logic(&mut world, config);
     world

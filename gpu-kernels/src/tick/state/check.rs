@@ -1,9 +1,11 @@
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::course::VELOCITY_MAX;
+use shared::world::field::Goals;
 use shared::{EntityId, Tick, WorldConfig};
 
 use super::{SlotState, Snapshot, Track};
 use crate::logic::Catalog;
+use crate::space::field::FieldCells;
 use crate::tick::error::RestoreError;
 use crate::tick::frame::{Observer, Target};
 
@@ -27,6 +29,7 @@ impl Snapshot {
         self.check_fallen(config)?;
         self.check_clients(config)?;
         self.check_deferred(config)?;
+        self.check_fields(config)?;
         self.check_timed(config)
     }
 
@@ -54,6 +57,7 @@ impl Snapshot {
             ("publications", carriers, self.publications.len()),
             ("subscriptions", carriers, self.subscriptions.len()),
             ("clients", clients, self.known.len()),
+            ("fields", config.schema.fields.len(), self.fields.len()),
         ];
         for (what, expected, found) in sizes {
             if expected != found {
@@ -241,6 +245,39 @@ impl Snapshot {
             let beyond = command.words.get(usize::from(command.word_count)..);
             if beyond.is_none_or(|beyond| beyond.iter().any(|&word| word != 0)) {
                 return out_of_range("deferred commands' word counts", command.word_count);
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that fields have cells of the world, and goals only of kinds.
+    fn check_fields(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        let schema = &config.schema;
+        let Some(grid) = schema.layers.blocked().map(|walls| walls.grid) else {
+            return Ok(());
+        };
+        let is_cell = |cell: u32| {
+            let (x, y) = (cell % grid.row as u32, cell / grid.row as u32);
+            x < grid.cells[0] as u32 && y < grid.cells[1] as u32
+        };
+        for (field, state) in schema.fields.iter().zip(&self.fields) {
+            for FieldCells { goals, closed } in [&state.in_force, &state.under_way] {
+                let has_goals = matches!(field.goals, Goals::Kind(_)) || goals.is_empty();
+                let has_doors = !schema.doors.is_empty() || closed.is_empty();
+                if !has_goals || !has_doors {
+                    return out_of_range("number of a field's cells", goals.len() as i64);
+                }
+                for cells in [goals, closed] {
+                    if !cells.is_sorted_by(|a, b| a < b) {
+                        return out_of_range("order of a field's cells", cells.len() as i64);
+                    }
+                    if let Some(&cell) = cells.iter().find(|&&cell| !is_cell(cell)) {
+                        return out_of_range("cells of fields", cell);
+                    }
+                }
+                if let Some(&cell) = closed.iter().find(|&&cell| schema.layers.is_wall_at(cell)) {
+                    return out_of_range("cells of fields that doors block", cell);
+                }
             }
         }
         Ok(())

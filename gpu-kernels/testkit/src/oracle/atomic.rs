@@ -242,6 +242,10 @@ impl World for Turn<'_> {
         World::layer(self.oracle, place)
     }
 
+    fn field(&self, place: i32) -> i32 {
+        World::field(self.oracle, place)
+    }
+
     fn count(&self, kind: u16) -> u32 {
         World::count(self.oracle, kind)
     }

@@ -153,6 +153,10 @@ impl World for Oracle {
         self.layer_word(place)
     }
 
+    fn field(&self, place: i32) -> i32 {
+        self.field_word(place)
+    }
+
     fn count(&self, kind: u16) -> u32 {
         let alive = self.alive().into_iter();
         alive.filter(|e| World::kind(self, e.slot) == kind).count() as u32

@@ -4,7 +4,7 @@ use shared::{InterestMode, WorldConfig};
 
 use super::regions::RegionsFile;
 use crate::dice::Dice;
-use crate::scripts::{deals, hooks, setters, shots, with_texts};
+use crate::scripts::{deals, flows, hooks, setters, shots, with_texts};
 
 /// A world of small numbers, with every kind of rule and limit now and then.
 pub fn random_world(dice: &mut Dice) -> WorldConfig {
@@ -18,6 +18,9 @@ pub fn random_world(dice: &mut Dice) -> WorldConfig {
     }
     if config.limits.rewind_ticks > 0 {
         texts.push(shots());
+    }
+    if !config.schema.fields.is_empty() {
+        texts.push(flows());
     }
     if config.limits.atomic_per_tick > 0 {
         texts.push(deals(dice, &config));
@@ -108,7 +111,35 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
         true => with_doors(dice, &text),
         false => text,
     };
-    (text + &walls, interest)
+    let fields = match walls.is_empty() {
+        true => String::new(),
+        false => fields(seed, &size, walls.len()),
+    };
+    (text + &walls + &fields, interest)
+}
+
+/// Flow fields of worlds with few cells; most worlds have none.
+fn fields(seed: usize, size: &[f64], cells: usize) -> String {
+    if cells > 1000 || !(seed / 16).is_multiple_of(3) {
+        return String::new();
+    }
+    // The first cell of a drawing is free.
+    let corner: Vec<f64> = (size.iter().enumerate())
+        .map(|(axis, &side)| match axis {
+            1 => (side * 4096.0).floor() / 4096.0,
+            _ => 0.0,
+        })
+        .collect();
+    let fields = [
+        "kind = \"player\"".to_owned(),
+        "kind = \"rock\"".to_owned(),
+        format!("places = [{corner:?}]"),
+    ];
+    let fields = fields.into_iter().enumerate().map(|(number, goal)| {
+        let ticks = [1, 2, 3, 7][seed / 64 % 4] + number;
+        format!("[[field]]\nname = \"field {number}\"\n{goal}\nrefresh_ticks = {ticks}\n")
+    });
+    fields.collect()
 }
 
 /// Kinds with so many columns that those of all others are beyond 64, 128 or 192. Most worlds have

@@ -85,9 +85,9 @@ fn loops(code: &Code) -> bool {
     back.any(|to| !matches!(code.insts[to as usize], Inst::NearNext(..)))
 }
 
-/// Whether it looks at cells of layers.
+/// Whether it looks at cells of layers or fields.
 fn reads_layers(code: &Code) -> bool {
-    let reads = |inst: &Inst| matches!(inst, Inst::Layer(..));
+    let reads = |inst: &Inst| matches!(inst, Inst::Layer(..) | Inst::Field(..));
     code.insts.iter().any(reads)
 }
 

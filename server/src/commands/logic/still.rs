@@ -136,6 +136,10 @@ impl World for Still {
         self.world().layer(place)
     }
 
+    fn field(&self, place: i32) -> i32 {
+        self.world().field(place)
+    }
+
     fn count(&self, kind: u16) -> u32 {
         self.world().count(kind)
     }

@@ -321,6 +321,10 @@ impl World for Bench<'_> {
         self.with(|world| world.layer(place))
     }
 
+    fn field(&self, place: i32) -> i32 {
+        self.with(|world| world.field(place))
+    }
+
     fn count(&self, kind: u16) -> u32 {
         self.with(|world| world.count(kind))
     }

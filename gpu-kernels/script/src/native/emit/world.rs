@@ -271,17 +271,29 @@ impl Emit<'_, '_> {
         })
     }
 
-    /// A word of the layers. What is loaded in place of one that isn't there is not used.
+    /// A word of the layers.
     pub(super) fn layer(&mut self, place: Operand) -> Value {
+        let [first, count] = [offset_of!(Frame, layers), offset_of!(Frame, layer_words)];
+        self.word_at(first, count, place)
+    }
+
+    /// A word of the fields.
+    pub(super) fn field(&mut self, place: Operand) -> Value {
+        let [first, count] = [offset_of!(Frame, fields), offset_of!(Frame, field_words)];
+        self.word_at(first, count, place)
+    }
+
+    /// A word of a list. What is loaded in place of one that isn't there is not used.
+    fn word_at(&mut self, first: usize, count: usize, place: Operand) -> Value {
         let place = self.get(place);
-        let words = self.of_frame(I32, offset_of!(Frame, layer_words));
+        let words = self.of_frame(I32, count);
         let is_there = self.b.ins().icmp(IntCC::UnsignedLessThan, place, words);
         let zero = self.get(Operand::ZERO);
         let safe = self.b.ins().select(is_there, place, zero);
         let safe = self.b.ins().uextend(I64, safe);
         let offset = self.b.ins().ishl_imm_u(safe, 2);
-        let layers = self.of_frame(I64, offset_of!(Frame, layers));
-        let address = self.b.ins().iadd(layers, offset);
+        let first = self.of_frame(I64, first);
+        let address = self.b.ins().iadd(first, offset);
         // There is always a first word, so this can move anywhere.
         let flags = self.frozen().with_can_move();
         let word = self.b.ins().load(I32, flags, address, 0);

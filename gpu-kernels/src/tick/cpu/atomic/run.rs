@@ -14,6 +14,7 @@ use super::log::Log;
 use crate::logic::{Catalog, Scripts};
 use crate::tick::cpu::State;
 use crate::tick::cpu::emitted::Emitted;
+use crate::tick::cpu::fields::Fields;
 use crate::tick::cpu::logic::{Rules, Run};
 use crate::tick::cpu::past::Past;
 use crate::tick::cpu::slots::Slots;
@@ -47,6 +48,7 @@ struct Turn<'a> {
     slots: &'a Slots,
     past: &'a Past,
     layers: &'a Layers,
+    fields: &'a Fields,
     census: &'a Census,
     standings: &'a Standings,
     keys: [i32; KEYS_MAX],
@@ -61,11 +63,12 @@ impl<'a> Turns<'a> {
             rows,
             past,
             layers,
+            fields,
             counted,
             ranked,
             ..
         } = state;
-        let (slots, past, layers) = (&*slots, &*past, &*layers);
+        let (slots, past, layers, fields) = (&*slots, &*past, &*layers, &*fields);
         let (census, standings) = (counted.census(), ranked.standings());
         let Some(native) = rules.scripts.native() else {
             return Turns::Interpreted(Box::new(Interpreted {
@@ -80,6 +83,7 @@ impl<'a> Turns<'a> {
                     slots,
                     past,
                     layers,
+                    fields,
                     census,
                     standings,
                     keys: [script::ir::NOBODY; KEYS_MAX],
@@ -98,6 +102,7 @@ impl<'a> Turns<'a> {
             slots.kinds(),
         );
         let rows = past.seen_in(rows).with_layers(layers.words());
+        let rows = rows.with_fields(fields.words());
         let rows = rows.with_census(census).with_standings(standings);
         Turns::Native(Thread::of_rows(native, rows, emitted))
     }
@@ -253,6 +258,10 @@ impl World for Turn<'_> {
 
     fn layer(&self, place: i32) -> i32 {
         self.layers.word(place)
+    }
+
+    fn field(&self, place: i32) -> i32 {
+        self.fields.word(place)
     }
 
     fn census(&self) -> Option<&Census> {

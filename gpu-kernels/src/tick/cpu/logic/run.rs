@@ -69,6 +69,10 @@ impl World for Frozen<'_> {
         self.state.layers.word(place)
     }
 
+    fn field(&self, place: i32) -> i32 {
+        self.state.fields.word(place)
+    }
+
     fn census(&self) -> Option<&Census> {
         Some(self.state.counted.census())
     }
@@ -131,6 +135,7 @@ impl<'a> Runner<'a> {
             state.slots.kinds(),
         );
         let view = state.past.seen_by(view).with_layers(state.layers.words());
+        let view = view.with_fields(state.fields.words());
         let view = view.with_census(state.counted.census());
         let view = view.with_standings(state.ranked.standings());
         Runner::Native(Thread::new(native, &view, emitted))

@@ -36,6 +36,7 @@ pub fn script_layout(config: &WorldConfig, sizes: &Sizes) -> Layout {
             },
             capacity: sizes.capacity as u32,
             layer_words: sizes.layer_words as u32,
+            field_words: sizes.field_words as u32,
             columns: sizes.columns as u32,
             rankings: config.schema.rankings.iter().map(|r| r.kind).collect(),
             kind_columns: config.schema.kind_columns(),
