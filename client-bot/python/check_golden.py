@@ -31,6 +31,8 @@ REQUEST = {"number": "integer", "body": ("variant", {
     "Talk": ("variant", TALK_REQUEST),
     "Layer": {"hash": "integer"},
     "Ranking": {"number": "integer", "length": "integer"},
+    "Text": {"text": "text"},
+    "TextsOf": {"handles": ("list", "signed")},
 })}
 
 

@@ -7,7 +7,7 @@ export interface Game {
   schema(): Schema | null;
   entity(slot: number): EntityText | null;
   entities(bar: number): Float32Array;
-  command(number: number, words: number[]): void;
+  command(number: number, words: (number | string)[]): void;
 }
 
 export interface Schema {
@@ -36,7 +36,7 @@ export interface GameEvent {
   values: Value[];
 }
 
-/** A number, a truth, a symbol by its name, an entity by its slot, or nothing. */
+/** A number, a truth, a symbol by its name, a text, an entity by its slot, or nothing. */
 export type Value = number | boolean | string | null;
 
 /** A place in units. */
@@ -128,7 +128,7 @@ export abstract class Bound {
   }
 
   /** Gives a command. It throws outside of the world. */
-  protected give(name: string, words: number[]): void {
+  protected give(name: string, words: (number | string)[]): void {
     const command = this.game.schema()?.commands.find((command) => command.name === name);
     if (!command) throw new Error(`clients of this world cannot give \`${name}\``);
     this.game.command(command.number, words);

@@ -81,7 +81,8 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
             let attribute = quoted(&own.name);
             let ty = field_type(own.ty);
             let value = match own.ty {
-                AttributeType::I32 | AttributeType::Text => format!("self._whole({attribute})"),
+                AttributeType::I32 => format!("self._whole({attribute})"),
+                AttributeType::Text => format!("self._text({attribute})"),
                 AttributeType::I64 | AttributeType::High => format!("self._long({attribute})"),
                 AttributeType::Fixed => format!("self._whole({attribute}) / 4096"),
                 AttributeType::Bool => format!("self._whole({attribute}) != 0"),
@@ -288,6 +289,16 @@ class Give:
         view = self._client.view
         return self._client.command(name, *(word(view, argument) for argument in arguments))",
     );
+    let mut all = world.commands.iter().flat_map(|command| &command.words);
+    if all.any(|word| word.ty == AttributeType::Text) {
+        source.lines(
+            "
+    async def _give_with(self, name: str, *arguments: Any) -> int:
+        view = self._client.view
+        return await self._client.command_with(name, *(
+            given if isinstance(given, str) else word(view, given) for given in arguments))",
+        );
+    }
     for command in &world.commands {
         let name = names.name("command", &command.name)?;
         let mut words = scope(Case::Snake, &[]);
@@ -304,14 +315,23 @@ class Give:
             });
             parameters += &format!(", {name}: {}", argument_type(word.ty));
         }
+        let has_text = command
+            .words
+            .iter()
+            .any(|word| word.ty == AttributeType::Text);
+        let (def, give) = match has_text {
+            // The server has its texts first.
+            true => ("async def", "await self._give_with"),
+            false => ("def", "self._give"),
+        };
         source.blank();
         source.block(
-            format_args!("    def {name}(self{parameters}) -> int:"),
+            format_args!("    {def} {name}(self{parameters}) -> int:"),
             "",
             |source| {
                 source.inner(|source| {
                     doc(source, &command.doc, "");
-                    source.lines(format_args!("return self._give({})", arguments.join(", ")));
+                    source.lines(format_args!("return {give}({})", arguments.join(", ")));
                 });
             },
         );

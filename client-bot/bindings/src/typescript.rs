@@ -270,11 +270,11 @@ fn doc(source: &mut Source, text: &str) {
 
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32
-        | AttributeType::Fixed
-        | AttributeType::Text
-        | AttributeType::I64
-        | AttributeType::High => "number",
+        AttributeType::I32 | AttributeType::Fixed | AttributeType::I64 | AttributeType::High => {
+            "number"
+        }
+        // Nothing until it has been received.
+        AttributeType::Text => "string | null",
         AttributeType::Bool => "boolean",
         // By its slot.
         AttributeType::Entity => "number | null",
@@ -284,11 +284,10 @@ fn field_type(ty: AttributeType) -> &'static str {
 
 fn argument_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32
-        | AttributeType::Fixed
-        | AttributeType::Text
-        | AttributeType::I64
-        | AttributeType::High => "number",
+        AttributeType::I32 | AttributeType::Fixed | AttributeType::I64 | AttributeType::High => {
+            "number"
+        }
+        AttributeType::Text => "string",
         AttributeType::Bool => "boolean",
         AttributeType::Entity => "Seen",
         AttributeType::Symbol => "Symbols",

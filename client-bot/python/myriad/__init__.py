@@ -12,9 +12,9 @@
 | close | why a connection has ended |
 """
 
-from .client import Client, connect
+from .client import Client, TextRefused, connect
 from .close import Ended, Update
 from .view import Entity, View
 from .world import World
 
-__all__ = ["Client", "Ended", "Entity", "Update", "View", "World", "connect"]
+__all__ = ["Client", "Ended", "Entity", "TextRefused", "Update", "View", "World", "connect"]

@@ -148,6 +148,9 @@ class Seen:
         column = column_of(self.view, attribute)
         return joined([self._values.get(half, 0) for half in (column, column + 1)])
 
+    def _text(self, attribute: str) -> str | None:
+        return self.view.text(self._whole(attribute))
+
     def _entity(self, attribute: str) -> Seen | None:
         return referenced(self.view, self._whole(attribute))
 
@@ -202,6 +205,8 @@ def value(view: View, ty: str, raw: int, symbols: Any) -> Any:
             return raw != 0
         case "entity":
             return referenced(view, raw)
+        case "text":
+            return view.text(raw)
         case "symbol":
             return symbol_of(view.world.schema["symbols"][raw], symbols)
     return raw

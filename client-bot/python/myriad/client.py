@@ -31,6 +31,8 @@ from .serial import (
     ranking_bytes,
     read_length,
     talk_bytes,
+    text_bytes,
+    texts_bytes,
 )
 from .shapes import TALK, VERSION, WELCOME
 from .view import View
@@ -48,8 +50,14 @@ NOTHING = {"version": VERSION, "token": "", "name": "", "schema_hash": None, "re
 UNSTABLE_SECONDS = 1.5
 # After which a connection is lost: less where another server has the world.
 SILENCE_SECONDS, SILENCE_SECONDS_BESIDE_OTHERS = 5.0, 2.0
+# Texts that a request asks for, and texts that are kept, at most.
+TEXTS_AT_ONCE, TEXTS_MAX = 32, 8192
 # Servers that are full, at most, and name another one.
 REDIRECTS_MAX = 4
+
+
+class TextRefused(Exception):
+    """A text that the server does not take, and why."""
 
 
 class Client(QuicConnectionProtocol):
@@ -79,6 +87,13 @@ class Client(QuicConnectionProtocol):
         self.commands: list[tuple[int, tuple[int, list[int]]]] = []
         self.sequence = 0
         self.requests = 0
+        # By handle; none if the world has a text no more.
+        self.texts: dict[int, str | None] = {}
+        # Texts that are missing, and by request those that the server was asked for.
+        self.missing: list[int] = []
+        self.asked_texts: dict[int, list[int]] = {}
+        # By request: texts that were given, until they are granted.
+        self.given: dict[int, asyncio.Future[int]] = {}
         # Names of rankings, and how many of the first of each.
         self.asked: dict[str, int] = {}
 
@@ -97,6 +112,57 @@ class Client(QuicConnectionProtocol):
             count += room >= 0
         self.commands = self.commands[len(self.commands) - count:]
         return self.sequence
+
+    async def command_with(self, name: str, *arguments: int | str) -> int:
+        """Gives a command with texts among its arguments, once the server has granted them, and
+        returns its sequence number. One that it does not take is `TextRefused`."""
+        words = [await self.give_text(each) if isinstance(each, str) else each
+                 for each in arguments]
+        return self.command(name, *words)
+
+    async def give_text(self, text: str) -> int:
+        """The handle of a text, which commands may use for half a minute."""
+        if not text:
+            return 0
+        self.requests += 1
+        granted = self.given[self.requests] = asyncio.get_running_loop().create_future()
+        self._quic.send_stream_data(0, text_bytes(self.requests, text))
+        self.transmit()
+        return await granted
+
+    def text(self, handle: int) -> str | None:
+        """The text of an attribute, a word or a field. None: it comes later, if the world has it."""
+        if handle == 0 or handle in self.texts:
+            return self.texts[handle] if handle else ""
+        if handle not in self.missing and all(handle not in each
+                                              for each in self.asked_texts.values()):
+            self.missing.append(handle)
+        return None
+
+    def ask_texts(self) -> None:
+        """Asks for texts that are missing."""
+        while self.missing and len(self.asked_texts) < 4:
+            self.requests += 1
+            handles = self.missing[:TEXTS_AT_ONCE]
+            self.asked_texts[self.requests], self.missing = handles, self.missing[TEXTS_AT_ONCE:]
+            self._quic.send_stream_data(0, texts_bytes(self.requests, handles))
+
+    def take_texts(self, content: dict[str, Any]) -> None:
+        texts = content["texts"]
+        self.asked_texts.pop(content["request"], None)
+        if len(self.texts) + len(texts) > TEXTS_MAX:
+            # Those that are still needed are asked for again.
+            self.texts = {}
+        self.texts |= {each["handle"]: each["text"] for each in texts}
+        granted = self.given.pop(content["request"], None)
+        if granted and not granted.done():
+            granted.set_result(texts[0]["handle"])
+
+    def take_answer(self, content: dict[str, Any]) -> None:
+        self.asked_texts.pop(content["request"], None)
+        refused = self.given.pop(content["request"], None)
+        if refused and not refused.done():
+            refused.set_exception(TextRefused(content["refusal"]))
 
     def talk(self, what: str, **texts: str) -> int:
         """Talks: `talk("Say", text="hello")`, `talk("Whisper", to="Ann", text="hello")`,
@@ -152,6 +218,7 @@ class Client(QuicConnectionProtocol):
     def flush(self) -> None:
         """Sends what was received, and the commands that are not processed yet."""
         view = self.view
+        self.ask_texts()
         self.commands = [each for each in self.commands if each[0] > view.processed]
         first = self.sequence + 1 - len(self.commands)
         self._quic.send_datagram_frame(view.world.datagram(
@@ -191,6 +258,10 @@ class Client(QuicConnectionProtocol):
                     self.news.set()
                 case ConnectionTerminated():
                     self.ended = event
+                    for given in self.given.values():
+                        if not given.done():
+                            given.set_exception(self.end(event))
+                    self.given = {}
                     self.news.set()
         except (Malformed, LookupError, ValueError) as error:
             self.close(MALFORMED, f"cannot read what the server sent: {error}")
@@ -213,6 +284,11 @@ class Client(QuicConnectionProtocol):
                 if name == "ranking":
                     self.take_ranking(content)
                     continue
+                if name == "texts":
+                    self.take_texts(content)
+                    continue
+                if name == "answer" and content["refusal"] is not None:
+                    self.take_answer(content)
                 if name == "talk":
                     content = Serial(content["bytes"]).read(TALK)
                 self.messages.append((name, content))
@@ -230,7 +306,7 @@ class Client(QuicConnectionProtocol):
             self.check_bindings(self.welcome["schema"])
             self.epoch, self.servers = self.welcome["commands_epoch"], self.welcome["servers"]
             world = World(self.welcome["schema"])
-            self.view = View(world, self.welcome["entity"], self.welcome["tick"])
+            self.view = View(world, self.welcome["entity"], self.welcome["tick"], text=self.text)
             self.continue_commands(self.welcome["processed"])
             self.is_welcome = True
             self.layers = Layers(self.welcome["layers"], self.welcome["schema"]["symbols"])

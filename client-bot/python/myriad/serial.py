@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .bits import Malformed, unzigzag
+from .bits import Malformed, unzigzag, zigzag
 from .shapes import TALK_REQUEST
 
 
@@ -98,6 +98,20 @@ def ranking_bytes(number: int, ranking: int, length: int) -> bytes:
     return len(body).to_bytes(4, "little") + body
 
 
+def text_bytes(number: int, text: str) -> bytes:
+    """A request that gives a text, for commands."""
+    encoded = text.encode()
+    body = integer(number) + integer(TEXT_BODY) + integer(len(encoded)) + encoded
+    return len(body).to_bytes(4, "little") + body
+
+
+def texts_bytes(number: int, handles: list[int]) -> bytes:
+    """A request for the texts of handles."""
+    body = integer(number) + integer(TEXTS_BODY) + integer(len(handles))
+    body += b"".join(integer(zigzag(handle)) for handle in handles)
+    return len(body).to_bytes(4, "little") + body
+
+
 def read_length(data: bytes | bytearray) -> tuple[int, int] | None:
     """The length in front of a message, and its own bytes; none until it has arrived."""
     length = 0
@@ -117,3 +131,5 @@ MESSAGE_BYTES_MAX = 1 << 20
 TALK_BODY = 5
 LAYER_BODY = 6
 RANKING_BODY = 7
+TEXT_BODY = 8
+TEXTS_BODY = 9

@@ -6,10 +6,10 @@ without fields.
 """
 
 # The version of the protocol whose fields these are.
-VERSION = 19
+VERSION = 20
 
 ENTITY = {"slot": "integer", "generation": "integer"}
-TYPE = ("one", "i32", "fixed", "bool", "entity", "symbol", "i64", "high")
+TYPE = ("one", "i32", "fixed", "bool", "entity", "symbol", "i64", "high", "text")
 BOUNDS = {"min": "signed", "max": "signed"}
 BOX = ("optional", (3, "signed"))
 WORDS = ("list", {"name": "text", "ty": TYPE})

@@ -1,7 +1,7 @@
 """The world as a client received it."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Callable
 
 from .bits import near
 from .world import Course, Place, World
@@ -37,6 +37,8 @@ class View:
     complete: int = 0
     mask: int = 0
     read: int = 0
+    # The text of a handle, once it has been received.
+    text: Callable[[int], str | None] = lambda _: None
     # The parts of ticks that have arrived in part, and how many there are.
     parts: dict[int, tuple[set[int], int]] = field(default_factory=dict)
 

@@ -46,6 +46,11 @@ class Movement:
 Known = Callable[[int, int], Course | None]
 
 
+def signed(word: int) -> int:
+    """A number of 32 bits in two's complement."""
+    return word - (1 << 32) if word >> 31 else word
+
+
 def clamp(place: Place, edges: Place) -> Place:
     return [min(max(p, 0), edge) for p, edge in zip(place, edges)]
 
@@ -87,7 +92,7 @@ class World:
         if ty in ("i32", "fixed"):
             return unzigzag(bits.small())
         word = bits.get(1 if ty == "bool" else 32)
-        return word - (1 << 32) if ty == "entity" and word >> 31 else word
+        return signed(word) if ty in ("entity", "text") else word
 
     def velocity(self, bits: Bits) -> Place:
         width = 5 + bits.get(4) if bits.get(1) else 0
@@ -148,6 +153,8 @@ class World:
                         return "restart", {}
                     case 1:
                         return "ranking", self.ranking(bits)
+                    case 2:
+                        return "texts", self.texts(bits)
                 raise Malformed(f"rare message {rare}")
             case 13:
                 return "layer", {"hash": bits.get(64), "offset": bits.get(32),
@@ -166,6 +173,13 @@ class World:
     def ranked(self, bits: Bits) -> dict[str, Any]:
         return {"entity": self.entity(bits), "value": unzigzag(bits.small()),
                 "name": bits.bytes(6).decode() if bits.get(1) else None}
+
+    def texts(self, bits: Bits) -> dict[str, Any]:
+        request, texts = bits.get(32), []
+        for _ in range(bits.get(6)):
+            handle, text = signed(bits.get(32)), bits.bytes(8).decode()
+            texts.append({"handle": handle, "text": text or None})
+        return {"request": request, "texts": texts}
 
     def enter(self, bits: Bits) -> dict[str, Any]:
         entity, kind, own = self.entity(bits), bits.get(self.kind_bits), bits.get(1) == 1

@@ -162,7 +162,7 @@ export class Game {
   /** The tick that is due for commands, or -1. */
   inputDue(now: number): number;
   /** Gives a command, its words in the engine's numbers. Throws where the world has none. */
-  command(number: number, words: ArrayLike<number>): void;
+  command(number: number, words: ArrayLike<number> | (number | string)[]): void;
   /** Throws outside of a world. */
   talk(what: "say" | "whisper" | "mute" | "unmute", to: string, text: string): void;
   /** After how many ticks a command can be used again. */
