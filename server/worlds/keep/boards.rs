@@ -20,11 +20,11 @@ fn a_board_has_what_was_written_last() {
     let far = spawn("player", point(2.0, 2.0));
     send(write(ann, board, "Beware of the guards"));
     ticks(1);
-    assert_eq!(board.words, "Beware of the guards");
-    assert_eq!(board.writer, ann);
+    assert_eq(board.words, "Beware of the guards");
+    assert_eq(board.writer, ann);
     send(write(far, board, "I was not here"));
     ticks(1);
-    assert_eq!(board.words, "Beware of the guards");
+    assert_eq(board.words, "Beware of the guards");
     send(write(ann, board, ""));
     ticks(1);
     assert(board.words == "" && board.writer == none);
