@@ -228,7 +228,7 @@ impl Texts {
     }
 
     /// Checks the texts of commands, which may be those of clients' worlds of long ago, or invented:
-    /// one that the client was not given becomes [`FOREIGN`], with which its command has no effect.
+    /// one that the client was not given becomes `FOREIGN`, with which its command has no effect.
     /// Returns the number of these.
     pub fn check(
         &mut self,
