@@ -177,7 +177,8 @@ namespace Myriad
         I64 = 5,
         /// No attribute: the half of the one before it, whose value is whole.
         High = 6,
-        /// A text, of which this library has the handle only: equal texts have the same. 0: none.
+        /// A text: `myriad_text` gives it. As a number it is its handle: equal texts have the same, and 0
+        /// is the empty one.
         Text = 7,
     }
 
@@ -581,6 +582,11 @@ namespace Myriad
             return value;
         }
 
+        /// The text of a handle, which `Value` and events have of attributes and values of type text.
+        /// Empty for one that has not been received yet: one that an event is about is there.
+        public string Text(double handle) =>
+            Written((buffer, size) => Native.myriad_text(number, handle, buffer, size));
+
         /// The entity that has what the whole world shares; none in a world that shares nothing.
         public Entity World()
         {
@@ -736,6 +742,24 @@ namespace Myriad
             return sequence;
         }
 
+        /// Queues a command with texts among its arguments, which are strings and numbers, once the server
+        /// has granted the texts. Gives the number of the request that `Answered` names, which says why if
+        /// they are refused; 0: all are empty, and it is queued.
+        public uint CommandWith(string name, params object[] arguments)
+        {
+            using (var texts = new Texts())
+            {
+                var native = Array.ConvertAll(arguments, one => new Native.Argument
+                {
+                    Text = texts.Add(one as string),
+                    Number = one is string ? 0 : Convert.ToDouble(one),
+                });
+                Check(Native.myriad_command_with(
+                    number, Utf8(name), native, (UIntPtr)native.Length, out _, out var request));
+                return request;
+            }
+        }
+
         public uint Talk(TalkType what, string to, string text)
         {
             Check(Native.myriad_talk(number, (int)what, Utf8(to), Utf8(text), out var request));
@@ -827,7 +851,7 @@ namespace Myriad
 
         static string Written(Func<byte[], UIntPtr, Status> write)
         {
-            // Names have at most 64 bytes.
+            // Names have at most 64 bytes, texts 255.
             var buffer = new byte[256];
             Check(write(buffer, (UIntPtr)buffer.Length));
             return Encoding.UTF8.GetString(buffer, 0, Array.IndexOf(buffer, (byte)0));
@@ -990,6 +1014,13 @@ namespace Myriad
             public double Value;
         }
 
+        [StructLayout(LayoutKind.Sequential)]
+        internal struct Argument
+        {
+            public IntPtr Text;
+            public double Number;
+        }
+
         [DllImport(Library)] internal static extern IntPtr myriad_error();
         [DllImport(Library)] internal static extern Status myriad_connect(ref Options options, out ulong client);
         [DllImport(Library)] internal static extern Status myriad_poll(ulong client);
@@ -1005,6 +1036,7 @@ namespace Myriad
         [DllImport(Library)] internal static extern Status myriad_cell(ulong client, double x, double y, out Cell cell);
         [DllImport(Library)] internal static extern Status myriad_value(ulong client, Entity entity, byte[] attribute, out double value);
         [DllImport(Library)] internal static extern Status myriad_whole(ulong client, Entity entity, byte[] attribute, out long value);
+        [DllImport(Library)] internal static extern Status myriad_text(ulong client, double handle, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_player_name(ulong client, Entity entity, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_world(ulong client, out Entity entity);
         [DllImport(Library)] internal static extern Status myriad_kind_name(ulong client, ushort kind, [Out] byte[] buffer, UIntPtr size);
@@ -1024,6 +1056,7 @@ namespace Myriad
         [DllImport(Library)] internal static extern Status myriad_constant(ulong client, byte[] name, out double value);
         [DllImport(Library)] internal static extern Status myriad_input_due(ulong client, out long tick);
         [DllImport(Library)] internal static extern Status myriad_command(ulong client, byte[] name, double[] numbers, UIntPtr count, out uint sequence);
+        [DllImport(Library)] internal static extern Status myriad_command_with(ulong client, byte[] name, Argument[] arguments, UIntPtr count, out uint sequence, out uint request);
         [DllImport(Library)] internal static extern Status myriad_ready_ticks(ulong client, byte[] name, out uint ticks);
         [DllImport(Library)] internal static extern Status myriad_flush(ulong client);
         [DllImport(Library)] internal static extern Status myriad_set_region(ulong client, uint index, double[] low, double[] high, IntPtr follows, out uint request);

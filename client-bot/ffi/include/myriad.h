@@ -161,7 +161,8 @@ typedef enum MyriadType {
   MYRIAD_TYPE_I64 = 5,
   // No attribute: the half of the one before it, whose value is whole.
   MYRIAD_TYPE_HIGH = 6,
-  // A text, of which this library has the handle only: equal texts have the same. 0: none.
+  // A text: `myriad_text` gives it. As a number it is its handle: equal texts have the same, and 0
+  // is the empty one.
   MYRIAD_TYPE_TEXT = 7,
 } MyriadType;
 
@@ -387,6 +388,14 @@ typedef struct MyriadConstant {
   double value;
 } MyriadConstant;
 
+// An argument of a command.
+typedef struct MyriadArgument {
+  // For a parameter of type text; null for others.
+  const char *text;
+  // For other parameters, as `myriad_command` has it.
+  double number;
+} MyriadArgument;
+
 // An entity in a ranking.
 typedef struct MyriadRanked {
   // In view or not.
@@ -501,6 +510,18 @@ enum MyriadStatus myriad_whole(MyriadClient client,
                                struct MyriadEntity entity,
                                const char *attribute,
                                int64_t *value);
+
+// Writes the text of a handle, which `myriad_value` and events have of attributes and values of type
+// text, to `buffer`, with a zero byte behind it; 256 bytes are enough for any. Nothing but that for a
+// text that has not been received yet, or that the world has no more: one that an event is about is
+// there.
+//
+// # Safety
+// `buffer` points to room for `size` bytes.
+enum MyriadStatus myriad_text(MyriadClient client,
+                              double handle,
+                              char *buffer,
+                              size_t size);
 
 // Writes what the player of an entity in view is called to `buffer`, with a zero byte
 // behind it; nothing but that for entities without a player, and players without a name.
@@ -673,6 +694,22 @@ enum MyriadStatus myriad_command(MyriadClient client,
                                  const double *numbers,
                                  size_t count,
                                  uint32_t *sequence);
+
+// The same as `myriad_command`, with texts among the arguments. The server is asked for these first,
+// and the command goes out once it has granted them: then `request` is the number of the request
+// that its answer names (`MYRIAD_EVENT_TYPE_ANSWERED`), which says why where it is refused, and
+// `sequence` 0. Where all texts are empty, `request` is 0 and `sequence` the command's number. Both may
+// be null.
+//
+// # Safety
+// `name` and all texts are text, `arguments` points to `count` of them, and `sequence` and `request`
+// are null or point to room for a number.
+enum MyriadStatus myriad_command_with(MyriadClient client,
+                                      const char *name,
+                                      const struct MyriadArgument *arguments,
+                                      size_t count,
+                                      uint32_t *sequence,
+                                      uint32_t *request);
 
 // Writes to `ticks` in how many ticks of input a command can be used again, as far as is known:
 // 0 if that which is given now runs. One that was used may rest, and each can be given only so

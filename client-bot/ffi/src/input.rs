@@ -2,9 +2,12 @@
 
 use std::ffi::c_char;
 
+use client_bot::client_core::GivenCommand;
+use client_bot::named::NamedArgument;
+
 use crate::clients::{MyriadClient, with};
 use crate::failure::MyriadStatus;
-use crate::memory::{list, put, put_if_asked, text};
+use crate::memory::{list, optional_text, put, put_if_asked, text};
 
 /// Writes to `tick` the tick for which input is due, once for each tick: commands that are given
 /// now arrive just in time for it. Writes -1 if input was given already, or there is nothing to
@@ -43,6 +46,55 @@ pub unsafe extern "C" fn myriad_command(
         let numbers = unsafe { list(numbers, count, "numbers") }?;
         let number = client.game.command_named(name, numbers)?;
         unsafe { put_if_asked(sequence, number) };
+        Ok(())
+    })
+}
+
+/// An argument of a command.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MyriadArgument {
+    /// For a parameter of type text; null for others.
+    pub text: *const c_char,
+    /// For other parameters, as `myriad_command` has it.
+    pub number: f64,
+}
+
+/// The same as `myriad_command`, with texts among the arguments. The server is asked for these first,
+/// and the command goes out once it has granted them: then `request` is the number of the request
+/// that its answer names (`MYRIAD_EVENT_TYPE_ANSWERED`), which says why where it is refused, and
+/// `sequence` 0. Where all texts are empty, `request` is 0 and `sequence` the command's number. Both may
+/// be null.
+///
+/// # Safety
+/// `name` and all texts are text, `arguments` points to `count` of them, and `sequence` and `request`
+/// are null or point to room for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_command_with(
+    client: MyriadClient,
+    name: *const c_char,
+    arguments: *const MyriadArgument,
+    count: usize,
+    sequence: *mut u32,
+    request: *mut u32,
+) -> MyriadStatus {
+    with(client, |client| {
+        let name = unsafe { text(name, "a command's name") }?;
+        let arguments = unsafe { list(arguments, count, "arguments") }?;
+        let mut named = vec![];
+        for argument in arguments {
+            let words = unsafe { optional_text(argument.text, "an argument") }?;
+            named.push(match words {
+                Some(words) => NamedArgument::Text(words),
+                None => NamedArgument::Number(argument.number),
+            });
+        }
+        let (own, asked) = match client.game.command_named_with(name, &named)? {
+            GivenCommand::Queued(number) => (number, 0),
+            GivenCommand::Waits(number) => (0, number),
+        };
+        unsafe { put_if_asked(sequence, own) };
+        unsafe { put_if_asked(request, asked) };
         Ok(())
     })
 }

@@ -34,7 +34,8 @@ pub enum MyriadType {
     I64 = 5,
     /// No attribute: the half of the one before it, whose value is whole.
     High = 6,
-    /// A text, of which this library has the handle only: equal texts have the same. 0: none.
+    /// A text: `myriad_text` gives it. As a number it is its handle: equal texts have the same, and 0
+    /// is the empty one.
     Text = 7,
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use client_bot::View;
 use client_bot::named::{NamedError, whole};
+use shared::world::words::TextHandle;
 use shared::{EntityId, EntityRef, Fixed, Slot};
 
 use crate::clients::{Client, MyriadClient, with};
@@ -206,6 +207,26 @@ pub unsafe extern "C" fn myriad_whole(
         let name = unsafe { text(attribute, "an attribute's name") }?;
         let number = whole(client.game.game(), entity.into(), name)?;
         unsafe { put(value, number, "a number") }
+    })
+}
+
+/// Writes the text of a handle, which `myriad_value` and events have of attributes and values of type
+/// text, to `buffer`, with a zero byte behind it; 256 bytes are enough for any. Nothing but that for a
+/// text that has not been received yet, or that the world has no more: one that an event is about is
+/// there.
+///
+/// # Safety
+/// `buffer` points to room for `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_text(
+    client: MyriadClient,
+    handle: f64,
+    buffer: *mut c_char,
+    size: usize,
+) -> MyriadStatus {
+    with(client, |client| {
+        let words = client.view()?.text(TextHandle(handle as i32));
+        unsafe { put_text(buffer, size, words.unwrap_or_default()) }
     })
 }
 

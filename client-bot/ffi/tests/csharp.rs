@@ -302,6 +302,9 @@ fn parameter(what: &str, name: &str) -> String {
         (Some("char" | "uint8_t"), _) => "[Out] byte[]".to_owned(),
         (Some("double"), "position") => "[Out] double[]".to_owned(),
         (Some(one), "shown") => format!("[Out] {}[]", field_type(one)),
+        (Some(one), "arguments") => {
+            format!("{}[]", field_type(one.trim_start_matches("const ")))
+        }
         (Some(one), _) => match one.strip_prefix("const ") {
             Some(one) => format!("ref {}", field_type(one)),
             None => format!("out {}", field_type(one)),

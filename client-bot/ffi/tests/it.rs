@@ -6,3 +6,4 @@ mod header;
 mod misuse;
 mod programs;
 mod schema;
+mod texts;

@@ -87,7 +87,8 @@ fn a_text_is_given_and_read() {
 }
 
 fn serve() -> Server {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("texts-{}", std::process::id()));
+    let folder =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("texts-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("logic")).expect("a folder");
     std::fs::write(folder.join("logic/signs.rs"), SIGNS).expect("a script");
     std::fs::write(folder.join("world.toml"), WORLD).expect("a world file");

@@ -1,13 +1,14 @@
 //! A node that plays in a world.
 
 use client_bot::client_core::{
-    GameOptions, LinkState, LossCode, Ranking, Region, RetryOptions, TalkRequest, Update, View,
+    GameOptions, GivenCommand, LinkState, LossCode, Ranking, Region, RetryOptions, TalkRequest, Update, View,
 };
 use client_bot::connect::{addresses_of, host_of};
-use client_bot::named::{NamedError, kind_name, raw, reference, referenced, symbol};
+use client_bot::named::{NamedArgument, NamedError, kind_name, raw, reference, referenced, symbol};
 use client_bot::{GameClient, Trust};
 use godot::classes::{INode, Node, PackedScene};
 use godot::prelude::*;
+use shared::world::words::TextHandle;
 use shared::{AttributeType, Fixed};
 
 use crate::convert::{NO_ENTITY, entity, number, text};
@@ -289,6 +290,14 @@ impl MyriadClient {
         value.map_or_else(Variant::nil, |value| value.to_variant())
     }
 
+    /// The text of a handle, which `value` and signals have of attributes and values of type text. Empty
+    /// for one that has not been received yet: one that a signal is about is there.
+    #[func]
+    fn text(&self, handle: f64) -> GString {
+        let words = self.view().and_then(|view| view.text(TextHandle(handle as i32)));
+        text(words.unwrap_or_default())
+    }
+
     /// The name of the player of an entity in view; empty if it has none.
     #[func]
     fn name_of(&self, of: i64) -> GString {
@@ -381,6 +390,31 @@ impl MyriadClient {
             .game()
             .and_then(|game| Ok(game.command_named(&name.to_string(), numbers.as_slice())?));
         self.number_of(sent)
+    }
+
+    /// The same, with strings for parameters of type text. The server is asked for these first, and the
+    /// command goes out once it has granted them: then it gives 0, and `answered` says why if it is
+    /// refused.
+    #[func]
+    fn command_with(&mut self, name: GString, arguments: VarArray) -> i64 {
+        let arguments: Vec<Variant> = arguments.iter_shared().collect();
+        let texts: Vec<Option<String>> = arguments
+            .iter()
+            .map(|argument| Some(argument.try_to::<GString>().ok()?.to_string()))
+            .collect();
+        let numbers = arguments.iter().map(|argument| argument.try_to_relaxed::<f64>());
+        let named = texts.iter().zip(numbers).map(|(text, number)| match text {
+            Some(text) => NamedArgument::Text(text),
+            None => NamedArgument::Number(number.unwrap_or(f64::NAN)),
+        });
+        let named: Vec<NamedArgument<'_>> = named.collect();
+        let sent = self
+            .game()
+            .and_then(|game| Ok(game.command_named_with(&name.to_string(), &named)?));
+        self.number_of(sent.map(|sent| match sent {
+            GivenCommand::Queued(number) => number,
+            GivenCommand::Waits(_) => 0,
+        }))
     }
 
     /// In how many ticks of input a command can be used again, by the client's knowledge; 0: it
