@@ -104,6 +104,8 @@ export interface Entity {
   name: string | null;
   /** As it is shown, in units; `null` if it is not. */
   place: [number, number, number] | null;
+  /** What its texts say. */
+  texts: string[];
   /** Names and values of what the player may know. */
   values: [string, Value][];
   /** The same in the engine's own numbers, by column. */
@@ -214,6 +216,8 @@ export interface Shown {
   z: number;
   isOwn: boolean;
   isNamed: boolean;
+  /** Other texts have another mark; 0: none. */
+  textMark: number;
   /** How full its bar is, from 0 to 1; below 0: it has none. */
   share: number;
 }

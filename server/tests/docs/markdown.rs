@@ -41,7 +41,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/README.md", 316),
     ("server/worlds/arrays.md", 60),
     ("server/worlds/numbers.md", 60),
-    ("server/worlds/texts.md", 80),
+    ("server/worlds/texts.md", 84),
     ("server/worlds/asking.md", 120),
     ("server/worlds/atomic.md", 90),
     ("server/worlds/hooks.md", 120),
