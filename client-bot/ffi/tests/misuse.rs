@@ -9,7 +9,6 @@ use myriad_client::connection::{
     myriad_ticket,
 };
 use myriad_client::events::{EventType, MyriadEntity, MyriadLink, MyriadLoss, myriad_loss_words};
-use myriad_client::failure::myriad_error;
 use myriad_client::input::{myriad_command, myriad_flush, myriad_input_due, myriad_ready_ticks};
 use myriad_client::interest::{myriad_set_region, myriad_set_sight, myriad_subscribe};
 use myriad_client::next_event::myriad_next_event;
@@ -26,15 +25,12 @@ use myriad_client::world::{
 };
 use myriad_client::{MyriadClient, MyriadStatus};
 
+use crate::common::sentence;
+
 const NO_ENTITY: MyriadEntity = MyriadEntity {
     slot: u32::MAX,
     generation: 0,
 };
-
-fn sentence() -> String {
-    let text = unsafe { CStr::from_ptr(myriad_error()) };
-    text.to_str().expect("UTF-8").to_owned()
-}
 
 fn options() -> MyriadOptions {
     MyriadOptions {

@@ -1,19 +1,19 @@
 //! Texts of attributes go through the library.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, c_char};
 use std::path::Path;
 use std::ptr::null;
 use std::time::{Duration, Instant};
 
-use client_bot::connect::fingerprint;
-use myriad_client::connection::{MyriadOptions, myriad_connect, myriad_leave, myriad_poll};
+use myriad_client::connection::{myriad_leave, myriad_poll};
 use myriad_client::events::{EventType, MyriadEvent};
-use myriad_client::failure::myriad_error;
 use myriad_client::input::{MyriadArgument, myriad_command_with, myriad_flush};
 use myriad_client::next_event::myriad_next_event;
 use myriad_client::world::{myriad_state, myriad_text, myriad_value};
 use myriad_client::{MyriadClient, MyriadStatus};
 use server::{Server, ServerOptions};
+
+use crate::common::{join, sentence};
 
 const WORLD: &str = "
     [world]
@@ -39,7 +39,7 @@ fn write(me: Entity, colour: i32, words: Text) {
 #[test]
 fn a_text_is_given_and_read() {
     let server = serve();
-    let client = connected(&server);
+    let client = join(&server);
     let argument = |text: *const c_char, number| MyriadArgument { text, number };
     let words = c"Beware of the döner";
     let given = [argument(null(), 2.0), argument(words.as_ptr(), 0.0)];
@@ -97,30 +97,6 @@ fn serve() -> Server {
     Server::start(ServerOptions::local(world)).expect("the server starts")
 }
 
-fn connected(server: &Server) -> MyriadClient {
-    let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
-    let digits = CString::new(digits.concat()).unwrap();
-    let address = CString::new(server.address().to_string()).unwrap();
-    let options = MyriadOptions {
-        server: address.as_ptr(),
-        server_name: null(),
-        fingerprint: digits.as_ptr(),
-        authority: null(),
-        any_certificate: false,
-        token: null(),
-        name: null(),
-        spectates: false,
-        ticket: null(),
-        attempts: 1,
-        bindings: null(),
-    };
-    let mut client = 0;
-    let status = unsafe { myriad_connect(&options, &mut client) };
-    assert_eq!(status, MyriadStatus::Ok, "{}", sentence());
-    until(client, |event| event.what == EventType::Welcomed);
-    client
-}
-
 /// Plays until an event.
 fn until(client: MyriadClient, is_it: impl Fn(&MyriadEvent) -> bool) -> MyriadEvent {
     let begun = Instant::now();
@@ -146,10 +122,5 @@ fn text(client: MyriadClient, handle: f64) -> String {
     let status = unsafe { myriad_text(client, handle, buffer.as_mut_ptr(), buffer.len()) };
     assert_eq!(status, MyriadStatus::Ok, "{}", sentence());
     let text = unsafe { CStr::from_ptr(buffer.as_ptr()) };
-    text.to_str().expect("UTF-8").to_owned()
-}
-
-fn sentence() -> String {
-    let text = unsafe { CStr::from_ptr(myriad_error()) };
     text.to_str().expect("UTF-8").to_owned()
 }
