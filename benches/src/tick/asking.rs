@@ -8,6 +8,7 @@ use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
 use client_bot::note;
 use gpu_kernels::{Backend, Frame};
+use shared::world::field::FIELDS_MAX;
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
 
@@ -55,17 +56,15 @@ impl Bench for Asking {
     type Options = Options;
 
     fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
-        let worlds = [
-            world(options, "")?,
-            world(options, STILL)?,
-            world(options, REFRESHED)?,
-        ];
+        let plain = world(options, fight::CELLS_MAX, "")?;
         for (question, _, reach) in QUESTIONS {
-            let world = match question {
-                "toward" => &worlds[1],
-                "refreshed" => &worlds[2],
-                _ => &worlds[0],
+            let other = match question {
+                "toward" => Some(world(options, fight::CELLS_MAX, STILL)?),
+                "refreshed" => Some(world(options, fight::CELLS_MAX, REFRESHED)?),
+                "fields" => Some(world(options, FEW_CELLS_MAX, &fields(options.entities))?),
+                _ => None,
             };
+            let world = other.as_ref().unwrap_or(&plain);
             let rows = measure(question, reach, world, options).with_context(|| question)?;
             recorder.add(rows)?;
         }
@@ -162,12 +161,12 @@ fn places(backend: &mut dyn Backend, world: &WorldConfig) -> anyhow::Result<Vec<
 
 /// The world of the fight with its walls, a ranking, maybe a field, and a command for each question that
 /// it can answer.
-fn world(options: &Options, field: &str) -> anyhow::Result<WorldConfig> {
+fn world(options: &Options, cells_max: u32, field: &str) -> anyhow::Result<WorldConfig> {
     let seed = options.backends.run.seed();
     let config = fight::walled_with(
         options.entities,
         seed,
-        options.walls,
+        (options.walls, cells_max),
         &format!("{RANKING}\n{field}"),
     )?;
     let asked = QUESTIONS.iter();
@@ -182,6 +181,25 @@ fn world(options: &Options, field: &str) -> anyhow::Result<WorldConfig> {
         &config,
         scripts.iter().map(|(name, text)| (*name, &text[..])),
     )
+}
+
+/// As many fields as a world may have, all of them found anew every 16 ticks. (On a CPU only if their
+/// goals or doors are others, which they are not.)
+fn fields(entities: u32) -> String {
+    let side = fight::side(entities);
+    let field = |number: usize| {
+        let name = match number {
+            0 => "goal".to_owned(),
+            number => format!("goal_{number}"),
+        };
+        // Far from each other.
+        let [x, y] = [0.6180, 0.7549].map(|ratio| side * (ratio * (number + 1) as f64).fract());
+        format!(
+            "[[zone]]\nname = \"{name}\"\ncenter = [{x:.0}, {y:.0}]\nradius = 20\n\
+             [[field]]\nname = \"{name}\"\nzone = \"{name}\"\nrefresh_ticks = 16\n"
+        )
+    };
+    (0..FIELDS_MAX).map(field).collect()
 }
 
 fn write(report: &Report, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -246,10 +264,12 @@ const NAME: &str = "asking";
 const STILL: &str = "[[zone]]\nname = \"goal\"\ncenter = [20, 20]\nradius = 20\n\
                      [[field]]\nname = \"goal\"\nzone = \"goal\"\nrefresh_ticks = 10";
 const REFRESHED: &str = "[[field]]\nname = \"goal\"\nkind = \"player\"\nrefresh_ticks = 1";
+/// Cells of walls along an axis in a world with as many fields as there can be.
+const FEW_CELLS_MAX: u32 = 1024;
 const RANKING: &str = "[[ranking]]\nname = \"hp\"\nkind = \"player\"\nby = \"hp\"";
 /// What commands do that ask, and that don't, and how many cells away their goals are at most, along
 /// an axis.
-const QUESTIONS: [(&str, &str, i32); 9] = [
+const QUESTIONS: [(&str, &str, i32); 10] = [
     ("hit", "me.hp -= 1;", 0),
     ("place", "me.hp -= 1 + rank(me, \"hp\") % 2;", 0),
     (
@@ -267,9 +287,10 @@ const QUESTIONS: [(&str, &str, i32); 9] = [
     ("wide_way", "me.position += approach(me, at, 0.5, 31);", 14),
     ("toward", "me.position += toward(me, \"goal\", 0.5);", 0),
     ("refreshed", "me.position += toward(me, \"goal\", 0.5);", 0),
+    ("fields", "me.position += toward(me, \"goal\", 0.5);", 0),
 ];
 /// Questions, each with what does the same without asking.
-const WITHOUT: [(&str, &str); 7] = [
+const WITHOUT: [(&str, &str); 8] = [
     ("place", "hit"),
     ("first", "hit"),
     ("look", "hit"),
@@ -277,5 +298,6 @@ const WITHOUT: [(&str, &str); 7] = [
     ("wide_way", "step"),
     ("toward", "step"),
     ("refreshed", "step"),
+    ("fields", "step"),
 ];
 const WARM_UP_TICKS: usize = 3;

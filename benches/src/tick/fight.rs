@@ -22,7 +22,7 @@ use crate::report::plot::Chart;
 use crate::report::{Recorder, Report, Row, Sample};
 
 pub use arena::{Arena, Delivered};
-pub use scenario::{Frames, config, walled_with};
+pub use scenario::{CELLS_MAX, Frames, config, side, walled_with};
 
 /// The server's tick. Fails where two backends disagree on the state or on the
 /// deliveries of a tick.

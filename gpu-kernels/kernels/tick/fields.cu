@@ -1,13 +1,16 @@
 // Flow fields: for each cell of walls, the step to the next one on a shortest way to a goal.
 // `gpu-kernels/src/space/field.rs` defines which these are.
 //
-// While a field is under way, the distances of its cells fall until they are right: tiles of 32 by 32
-// cells in which something may still change are marked, and each round works on all of them at once.
-// Distances have one solution, so the order of the work does not matter.
+// While a field is under way, the distances of its cells fall until they are right. Tiles of 32 by 32
+// cells in which something may still change are marked, and listed for the next round, which works on
+// all of them at once. Distances have one solution, so the order of the work does not matter.
 #include "tick/world.cuh"
 
 constexpr u32 TILE = 32;
-constexpr u32 UNREACHED = 0xffffffffu;
+// More than any distance, and so that a cost can be added.
+constexpr u32 UNREACHED = 0x7fffffffu;
+// Warps of a block, each with a tile of its own.
+constexpr u32 TILES_AT_ONCE = 8;
 // Of a field's sets of cells: goals and doors of what is in force, and of what is under way.
 constexpr u32 GOALS_IN_FORCE = 0, CLOSED_IN_FORCE = 1, GOALS_UNDER_WAY = 2, CLOSED_UNDER_WAY = 3, SETS = 4;
 
@@ -37,93 +40,133 @@ __device__ inline u32 cost_of(const World& w, u32 field, u32 place) {
     return w.field_costs[(u64)field * 256 + (w.field_tagged ? w.field_tags[place] : 0)];
 }
 
-// Brings the distances in a tile as far down as those around it allow, and marks the tiles beside it
-// that this may change. All 1024 threads of the block take part, one for each cell.
-__device__ void relax_tile(const World& w, u32 field, u32 tile) {
-    __shared__ u32 cells[TILE + 2][TILE + 2];
-    __shared__ u32 marks[4];
-    u32 x = threadIdx.x % TILE, y = threadIdx.x / TILE;
-    u32 along = tiles_along(w), tiles = field_tiles(w);
-    u32 tile_x = tile % along, tile_y = tile / along;
-    u32* dirty = w.field_dirty + (u64)field * tiles;
-    u32* distances = w.field_distances + (u64)field * field_cells(w);
-    // The mark goes before anything is read: what others change later marks the tile again.
-    if (threadIdx.x == 0) {
-        atomicExch(dirty + tile, 0);
-        __threadfence();
-    }
-    if (threadIdx.x < 4) marks[threadIdx.x] = 0;
-    __syncthreads();
-    auto distance_at = [&](i32 cell_x, i32 cell_y) -> u32 {
-        if (cell_x < 0 || cell_y < 0 || cell_x >= w.wall_cells[0] || cell_y >= w.wall_cells[1]) return UNREACHED;
-        // Other blocks may write it meanwhile, so it comes from where they write.
-        return __ldcg(distances + (((u32)cell_y << w.wall_row_bits) + (u32)cell_x));
-    };
-    i32 cell_x = (i32)(tile_x * TILE + x), cell_y = (i32)(tile_y * TILE + y);
-    bool is_inside = cell_x < w.wall_cells[0] && cell_y < w.wall_cells[1];
-    u32 place = ((u32)cell_y << w.wall_row_bits) + (u32)cell_x;
-    u32 before = distance_at(cell_x, cell_y), own = before;
-    u32 cost = is_inside ? cost_of(w, field, place) : 0;
-    cells[y + 1][x + 1] = own;
-    if (x == 0) cells[y + 1][0] = distance_at(cell_x - 1, cell_y);
-    if (x == TILE - 1) cells[y + 1][TILE + 1] = distance_at(cell_x + 1, cell_y);
-    if (y == 0) cells[0][x + 1] = distance_at(cell_x, cell_y - 1);
-    if (y == TILE - 1) cells[TILE + 1][x + 1] = distance_at(cell_x, cell_y + 1);
-    bool falls;
-    do {
-        __syncthreads();
-        u32 least = min(min(cells[y + 1][x + 2], cells[y + 2][x + 1]), min(cells[y + 1][x], cells[y][x + 1]));
-        __syncthreads();
-        falls = cost && least != UNREACHED && least + cost < own;
-        if (falls) cells[y + 1][x + 1] = own = least + cost;
-    } while (__syncthreads_or(falls));
-    if (own < before) {
-        __stcg(distances + place, own);
-        if (x == TILE - 1) marks[0] = 1;
-        if (y == TILE - 1) marks[1] = 1;
-        if (x == 0) marks[2] = 1;
-        if (y == 0) marks[3] = 1;
-        __threadfence();
-    }
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        if (marks[0] && tile_x + 1 < along) atomicExch(dirty + tile + 1, 1);
-        if (marks[1] && tile + along < tiles) atomicExch(dirty + tile + along, 1);
-        if (marks[2] && tile_x > 0) atomicExch(dirty + tile - 1, 1);
-        if (marks[3] && tile_y > 0) atomicExch(dirty + tile - along, 1);
-    }
-    __syncthreads();
+// The list of a round has room for each tile twice.
+__device__ inline u32 listed_max(const World& w) { return 2 * w.field_count * field_tiles(w); }
+__device__ inline u32* list_of(const World& w, u32 round) { return w.field_list + (u64)(round % 2) * listed_max(w); }
+__device__ inline u32* listed_of(const World& w, u32 round) { return w.field_listed + round % 3; }
+
+// Marks a tile of all fields' for a round. Where the list has no more room, its field's last tick finds
+// the mark.
+__device__ inline void mark_tile(const World& w, u32 round, u32 tile) {
+    if (atomicExch(w.field_dirty + tile, 1)) return;
+    u32 at = atomicAdd(listed_of(w, round), 1);
+    if (at < listed_max(w)) list_of(w, round)[at] = tile;
 }
 
-// A round: blocks share the tiles of all fields.
-KERNEL __launch_bounds__(1024) fields_spread(World w, Tick t) {
-    __shared__ u32 is_dirty;
-    u32 tiles = field_tiles(w);
-    for (u32 i = blockIdx.x; i < w.field_count * tiles; i += gridDim.x) {
-        if (threadIdx.x == 0) is_dirty = __ldcg(w.field_dirty + i);
-        __syncthreads();
-        bool is = is_dirty;
-        __syncthreads();
-        if (is) relax_tile(w, i / tiles, i % tiles);
+// A tile with the cells around it. The rows are of a length that lets lanes have a row or a column each
+// without waiting for one another.
+struct Tile {
+    u32 cells[TILE + 2][TILE + 3];
+    u8 costs[TILE][TILE + 4];
+};
+
+// Lowers a cell to what it is beyond the last one.
+__device__ inline bool lower(u32& last, u32& cell, u32 cost) {
+    bool falls = cost && last + cost < cell;
+    if (falls) cell = last + cost;
+    last = cell;
+    return falls;
+}
+
+// Brings the distances in a tile as far down as those around it allow, and marks the tiles beside it
+// that this may change for a round. The lanes of a warp take part.
+__device__ void relax_tile(const World& w, u32 round, u32 field, u32 tile, Tile& own) {
+    u32 lane = threadIdx.x % 32;
+    u32 along = tiles_along(w), tiles = field_tiles(w), first = field * tiles;
+    u32 tile_x = tile % along, tile_y = tile / along;
+    u32* distances = w.field_distances + (u64)field * field_cells(w);
+    // The mark goes before anything is read: what others change later marks the tile again.
+    u32 is_marked = 0;
+    if (lane == 0) {
+        is_marked = atomicExch(w.field_dirty + first + tile, 0);
+        __threadfence();
+    }
+    if (!__shfl_sync(~0u, is_marked, 0)) return;
+    auto distance_at = [&](i32 x, i32 y) -> u32 {
+        if (x < 0 || y < 0 || x >= w.wall_cells[0] || y >= w.wall_cells[1]) return UNREACHED;
+        // Other blocks may write it meanwhile, so it comes from where they write.
+        return __ldcg(distances + (((u32)y << w.wall_row_bits) + (u32)x));
+    };
+    i32 left = (i32)(tile_x * TILE), top = (i32)(tile_y * TILE), x = left + (i32)lane;
+    u32 corner = ((u32)top << w.wall_row_bits) + (u32)x;
+    for (u32 y = 0; y < TILE + 2; y++) own.cells[y][lane + 1] = distance_at(x, top + (i32)y - 1);
+    own.cells[lane + 1][0] = distance_at(left - 1, top + (i32)lane);
+    own.cells[lane + 1][TILE + 1] = distance_at(left + (i32)TILE, top + (i32)lane);
+    for (u32 y = 0; y < TILE; y++) {
+        bool is_inside = x < w.wall_cells[0] && top + (i32)y < w.wall_cells[1];
+        own.costs[y][lane] = is_inside ? (u8)cost_of(w, field, corner + (y << w.wall_row_bits)) : 0;
+    }
+    // Sweeps in the four directions, until nothing falls. Bit by bit, the cells of a lane's column and
+    // of its row that fell.
+    u32 of_column = 0, of_row = 0;
+    bool falls;
+    do {
+        __syncwarp();
+        falls = false;
+        u32 last = own.cells[0][lane + 1];
+        for (u32 y = 0; y < TILE; y++)
+            if (lower(last, own.cells[y + 1][lane + 1], own.costs[y][lane])) of_column |= 1u << y, falls = true;
+        last = own.cells[TILE + 1][lane + 1];
+        for (u32 y = TILE; y-- > 0;)
+            if (lower(last, own.cells[y + 1][lane + 1], own.costs[y][lane])) of_column |= 1u << y, falls = true;
+        __syncwarp();
+        last = own.cells[lane + 1][0];
+        for (u32 n = 0; n < TILE; n++)
+            if (lower(last, own.cells[lane + 1][n + 1], own.costs[lane][n])) of_row |= 1u << n, falls = true;
+        last = own.cells[lane + 1][TILE + 1];
+        for (u32 n = TILE; n-- > 0;)
+            if (lower(last, own.cells[lane + 1][n + 1], own.costs[lane][n])) of_row |= 1u << n, falls = true;
+    } while (__any_sync(~0u, falls));
+    __syncwarp();
+    // Of the lane's column.
+    u32 fell = of_column;
+    for (u32 y = 0; y < TILE; y++) fell |= (__shfl_sync(~0u, of_row, (int)y) >> lane & 1) << y;
+    // Where a tile is listed twice, two warps may have it at once.
+    for (u32 y = 0; y < TILE; y++)
+        if (fell >> y & 1) atomicMin(distances + corner + (y << w.wall_row_bits), own.cells[y + 1][lane + 1]);
+    __threadfence();
+    u32 columns = __ballot_sync(~0u, fell != 0);
+    bool is_bottom = __any_sync(~0u, fell >> (TILE - 1)), is_top = __any_sync(~0u, fell & 1);
+    if (lane == 0) {
+        u32 place = first + tile;
+        if (columns >> (TILE - 1) && tile_x + 1 < along) mark_tile(w, round, place + 1);
+        if (is_bottom && tile + along < tiles) mark_tile(w, round, place + along);
+        if (columns & 1 && tile_x > 0) mark_tile(w, round, place - 1);
+        if (is_top && tile_y > 0) mark_tile(w, round, place - along);
+    }
+    __syncwarp();
+}
+
+// A round: warps share the tiles that are listed.
+KERNEL __launch_bounds__(32 * TILES_AT_ONCE) fields_spread(World w, Tick t) {
+    __shared__ Tile own[TILES_AT_ONCE];
+    u32 tiles = field_tiles(w), round = t.field_round;
+    u32 count = min(*listed_of(w, round), listed_max(w));
+    // Of the round after next, which had the list of the one before.
+    if (thread_index() == 0) *listed_of(w, round + 2) = 0;
+    for (u32 i = (u32)thread_index() / 32; i < count; i += (u32)thread_count() / 32) {
+        u32 tile = list_of(w, round)[i];
+        relax_tile(w, round + 1, tile / tiles, tile % tiles, own[threadIdx.x / 32]);
     }
 }
 
 // Rounds for the field of the tick, until nothing changes: one block.
-KERNEL __launch_bounds__(1024) fields_finish(World w, Tick t) {
-    __shared__ u32 dirty[1024];
+KERNEL __launch_bounds__(32 * TILES_AT_ONCE) fields_finish(World w, Tick t) {
+    __shared__ Tile own[TILES_AT_ONCE];
+    __shared__ bool is_marked[32 * TILES_AT_ONCE];
     u32 tiles = field_tiles(w);
-    const u32* marked = w.field_dirty + (u64)t.field * tiles;
+    const u32* marks = w.field_dirty + (u64)t.field * tiles;
     bool is_any;
     do {
         is_any = false;
-        for (u32 first = 0; first < tiles; first += 1024) {
+        for (u32 first = 0; first < tiles; first += blockDim.x) {
             u32 tile = first + threadIdx.x;
-            u32 is = tile < tiles ? __ldcg(marked + tile) : 0;
-            dirty[threadIdx.x] = is;
-            if (!__syncthreads_or((int)is)) continue;
+            bool is = tile < tiles && __ldcg(marks + tile);
+            is_marked[threadIdx.x] = is;
+            if (!__syncthreads_or(is)) continue;
             is_any = true;
-            for (u32 i = 0; i < 1024; i++)
-                if (dirty[i]) relax_tile(w, t.field, first + i);
+            for (u32 i = threadIdx.x / 32; i < blockDim.x; i += TILES_AT_ONCE)
+                if (is_marked[i]) relax_tile(w, t.field_round, t.field, first + i, own[threadIdx.x / 32]);
             __syncthreads();
         }
     } while (is_any);
@@ -175,12 +218,26 @@ KERNEL fields_goals(World w, Tick t) {
     atomicOr(cell_set(w, t.field, GOALS_UNDER_WAY) + (place >> 5), 1u << (place & 31));
 }
 
-// Begins with the distances of the field of the tick: a thread for each cell.
+// Begins with the distances of the field of the tick: a thread for each cell. No tile of it is marked.
 KERNEL fields_begin(World w, Tick t) {
     u32 place = thread_index();
-    if (place < field_tiles(w)) w.field_dirty[(u64)t.field * field_tiles(w) + place] = 1;
     if (place >= field_cells(w)) return;
-    w.field_distances[(u64)t.field * field_cells(w) + place] = is_goal(w, t.field, place) ? 0 : UNREACHED;
+    bool is = is_goal(w, t.field, place);
+    w.field_distances[(u64)t.field * field_cells(w) + place] = is ? 0 : UNREACHED;
+    if (!is) return;
+    u32 x = place & ((1u << w.wall_row_bits) - 1), y = place >> w.wall_row_bits;
+    u32 along = tiles_along(w), tiles = field_tiles(w);
+    u32 tile_x = x / TILE, tile_y = y / TILE, tile = tile_y * along + tile_x;
+    auto mark = [&](u32 tile) {
+        u32 marked = t.field * tiles + tile;
+        // Goals are often beside each other.
+        if (!__ldcg(w.field_dirty + marked)) mark_tile(w, t.field_round, marked);
+    };
+    mark(tile);
+    if (x % TILE == TILE - 1 && tile_x + 1 < along) mark(tile + 1);
+    if (y % TILE == TILE - 1 && tile + along < tiles) mark(tile + along);
+    if (x % TILE == 0 && tile_x > 0) mark(tile - 1);
+    if (y % TILE == 0 && tile_y > 0) mark(tile - along);
 }
 
 // Adds the sets of all fields to the state hash, with the tracks.

@@ -798,9 +798,11 @@ struct alignas(8) World {
     u32 *standing_slots;
     u32 *standing_ranks;
     // By field and cell: the distance of what is under way. By field and tile: not 0 if distances
-    // there may still fall.
+    // there may still fall. By round, modulo 2, the tiles to look at; modulo 3, how many.
     u32 *field_distances;
     u32 *field_dirty;
+    u32 *field_list;
+    u32 *field_listed;
     // Scratch: what clients see in this tick; it is what they know in the next.
     u32 *visible;
     u32 *visible_counts;
@@ -919,7 +921,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 2216, "as in Rust");
+static_assert(sizeof(World) == 2232, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -959,32 +961,33 @@ static_assert(offsetof(World, index_len) == 1504 && offsetof(World, directory) =
 static_assert(offsetof(World, crowd_positions) == 1528 && offsetof(World, crowd_starts) == 1536 && offsetof(World, census_starts) == 1544, "as in Rust");
 static_assert(offsetof(World, census_keys) == 1552 && offsetof(World, census_given_keys) == 1560 && offsetof(World, census_slots) == 1568, "as in Rust");
 static_assert(offsetof(World, census_given_slots) == 1576 && offsetof(World, standing_slots) == 1584 && offsetof(World, standing_ranks) == 1592, "as in Rust");
-static_assert(offsetof(World, field_distances) == 1600 && offsetof(World, field_dirty) == 1608 && offsetof(World, visible) == 1616, "as in Rust");
-static_assert(offsetof(World, visible_counts) == 1624 && offsetof(World, views) == 1632 && offsetof(World, changed) == 1640, "as in Rust");
-static_assert(offsetof(World, last_positions) == 1648 && offsetof(World, wall_places) == 1656 && offsetof(World, several) == 1664, "as in Rust");
-static_assert(offsetof(World, told) == 1672 && offsetof(World, commands) == 1680 && offsetof(World, verdicts) == 1688, "as in Rust");
-static_assert(offsetof(World, reasons) == 1696 && offsetof(World, group_places) == 1704 && offsetof(World, group_starts) == 1712, "as in Rust");
-static_assert(offsetof(World, group_order) == 1720 && offsetof(World, update_counts) == 1728 && offsetof(World, update_offsets) == 1736, "as in Rust");
-static_assert(offsetof(World, partials) == 1744 && offsetof(World, keys) == 1752 && offsetof(World, values) == 1760, "as in Rust");
-static_assert(offsetof(World, update_keys) == 1768 && offsetof(World, update_keys_spare) == 1776 && offsetof(World, update_values) == 1784, "as in Rust");
-static_assert(offsetof(World, update_values_spare) == 1792 && offsetof(World, interval_keys) == 1800 && offsetof(World, interval_starts) == 1808, "as in Rust");
-static_assert(offsetof(World, interval_values) == 1816 && offsetof(World, interval_changed) == 1824 && offsetof(World, bucket_keys) == 1832, "as in Rust");
-static_assert(offsetof(World, bucket_slots) == 1840 && offsetof(World, free_list) == 1848 && offsetof(World, died) == 1856, "as in Rust");
-static_assert(offsetof(World, client_counts) == 1864 && offsetof(World, ranges) == 1872 && offsetof(World, changed_before) == 1880, "as in Rust");
-static_assert(offsetof(World, timed_next) == 1888 && offsetof(World, after_counts) == 1896 && offsetof(World, after_offsets) == 1904, "as in Rust");
-static_assert(offsetof(World, after_records) == 1912 && offsetof(World, after_partials) == 1920 && offsetof(World, fallen) == 1928, "as in Rust");
-static_assert(offsetof(World, due_words) == 1936 && offsetof(World, notification_counts) == 1944 && offsetof(World, notification_offsets) == 1952, "as in Rust");
-static_assert(offsetof(World, notification_partials) == 1960 && offsetof(World, first_updates) == 1968 && offsetof(World, deferred_next) == 1976, "as in Rust");
-static_assert(offsetof(World, deferred_words_next) == 1984 && offsetof(World, deferred_flags_next) == 1992 && offsetof(World, atomic_ranks) == 2000, "as in Rust");
-static_assert(offsetof(World, atomic_places) == 2008 && offsetof(World, atomic_verdicts) == 2016 && offsetof(World, atomic_slots) == 2024, "as in Rust");
-static_assert(offsetof(World, atomic_next) == 2032 && offsetof(World, atomic_waits) == 2040 && offsetof(World, atomic_queue) == 2048, "as in Rust");
-static_assert(offsetof(World, pair_keys) == 2056 && offsetof(World, pair_values) == 2064 && offsetof(World, atomic_pair_keys) == 2072, "as in Rust");
-static_assert(offsetof(World, atomic_pair_keys_spare) == 2080 && offsetof(World, atomic_pair_values) == 2088 && offsetof(World, atomic_pair_values_spare) == 2096, "as in Rust");
-static_assert(offsetof(World, atomic_entities) == 2104 && offsetof(World, atomic_rows) == 2112 && offsetof(World, atomic_after_counts) == 2120, "as in Rust");
-static_assert(offsetof(World, atomic_afters) == 2128 && offsetof(World, atomic_notification_counts) == 2136 && offsetof(World, atomic_notifications) == 2144, "as in Rust");
-static_assert(offsetof(World, atomic_writers) == 2152 && offsetof(World, left_keys) == 2160 && offsetof(World, left_values) == 2168, "as in Rust");
-static_assert(offsetof(World, fresh_keys) == 2176 && offsetof(World, fresh_values) == 2184 && offsetof(World, joined_keys) == 2192, "as in Rust");
-static_assert(offsetof(World, joined_values) == 2200 && offsetof(World, joined_changed) == 2208, "as in Rust");
+static_assert(offsetof(World, field_distances) == 1600 && offsetof(World, field_dirty) == 1608 && offsetof(World, field_list) == 1616, "as in Rust");
+static_assert(offsetof(World, field_listed) == 1624 && offsetof(World, visible) == 1632 && offsetof(World, visible_counts) == 1640, "as in Rust");
+static_assert(offsetof(World, views) == 1648 && offsetof(World, changed) == 1656 && offsetof(World, last_positions) == 1664, "as in Rust");
+static_assert(offsetof(World, wall_places) == 1672 && offsetof(World, several) == 1680 && offsetof(World, told) == 1688, "as in Rust");
+static_assert(offsetof(World, commands) == 1696 && offsetof(World, verdicts) == 1704 && offsetof(World, reasons) == 1712, "as in Rust");
+static_assert(offsetof(World, group_places) == 1720 && offsetof(World, group_starts) == 1728 && offsetof(World, group_order) == 1736, "as in Rust");
+static_assert(offsetof(World, update_counts) == 1744 && offsetof(World, update_offsets) == 1752 && offsetof(World, partials) == 1760, "as in Rust");
+static_assert(offsetof(World, keys) == 1768 && offsetof(World, values) == 1776 && offsetof(World, update_keys) == 1784, "as in Rust");
+static_assert(offsetof(World, update_keys_spare) == 1792 && offsetof(World, update_values) == 1800 && offsetof(World, update_values_spare) == 1808, "as in Rust");
+static_assert(offsetof(World, interval_keys) == 1816 && offsetof(World, interval_starts) == 1824 && offsetof(World, interval_values) == 1832, "as in Rust");
+static_assert(offsetof(World, interval_changed) == 1840 && offsetof(World, bucket_keys) == 1848 && offsetof(World, bucket_slots) == 1856, "as in Rust");
+static_assert(offsetof(World, free_list) == 1864 && offsetof(World, died) == 1872 && offsetof(World, client_counts) == 1880, "as in Rust");
+static_assert(offsetof(World, ranges) == 1888 && offsetof(World, changed_before) == 1896 && offsetof(World, timed_next) == 1904, "as in Rust");
+static_assert(offsetof(World, after_counts) == 1912 && offsetof(World, after_offsets) == 1920 && offsetof(World, after_records) == 1928, "as in Rust");
+static_assert(offsetof(World, after_partials) == 1936 && offsetof(World, fallen) == 1944 && offsetof(World, due_words) == 1952, "as in Rust");
+static_assert(offsetof(World, notification_counts) == 1960 && offsetof(World, notification_offsets) == 1968 && offsetof(World, notification_partials) == 1976, "as in Rust");
+static_assert(offsetof(World, first_updates) == 1984 && offsetof(World, deferred_next) == 1992 && offsetof(World, deferred_words_next) == 2000, "as in Rust");
+static_assert(offsetof(World, deferred_flags_next) == 2008 && offsetof(World, atomic_ranks) == 2016 && offsetof(World, atomic_places) == 2024, "as in Rust");
+static_assert(offsetof(World, atomic_verdicts) == 2032 && offsetof(World, atomic_slots) == 2040 && offsetof(World, atomic_next) == 2048, "as in Rust");
+static_assert(offsetof(World, atomic_waits) == 2056 && offsetof(World, atomic_queue) == 2064 && offsetof(World, pair_keys) == 2072, "as in Rust");
+static_assert(offsetof(World, pair_values) == 2080 && offsetof(World, atomic_pair_keys) == 2088 && offsetof(World, atomic_pair_keys_spare) == 2096, "as in Rust");
+static_assert(offsetof(World, atomic_pair_values) == 2104 && offsetof(World, atomic_pair_values_spare) == 2112 && offsetof(World, atomic_entities) == 2120, "as in Rust");
+static_assert(offsetof(World, atomic_rows) == 2128 && offsetof(World, atomic_after_counts) == 2136 && offsetof(World, atomic_afters) == 2144, "as in Rust");
+static_assert(offsetof(World, atomic_notification_counts) == 2152 && offsetof(World, atomic_notifications) == 2160 && offsetof(World, atomic_writers) == 2168, "as in Rust");
+static_assert(offsetof(World, left_keys) == 2176 && offsetof(World, left_values) == 2184 && offsetof(World, fresh_keys) == 2192, "as in Rust");
+static_assert(offsetof(World, fresh_values) == 2200 && offsetof(World, joined_keys) == 2208 && offsetof(World, joined_values) == 2216, "as in Rust");
+static_assert(offsetof(World, joined_changed) == 2224, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -1016,6 +1019,9 @@ struct alignas(8) Tick {
     // The field that a launch is about, and the kind of its goals.
     u32 field;
     u32 field_kind;
+    // The round of all fields that it is about, modulo 6.
+    u32 field_round;
+    u32 padding;
     // For how many ticks positions are kept, and the place in their ring for this tick's.
     u32 rewind_ticks;
     u32 past_next;
@@ -1060,7 +1066,7 @@ struct alignas(8) Tick {
     u32 *hearing_offsets;
     u32 *hearings;
 };
-static_assert(sizeof(Tick) == 336, "as in Rust");
+static_assert(sizeof(Tick) == 344, "as in Rust");
 static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 8 && offsetof(Tick, frame_commands) == 12, "as in Rust");
 static_assert(offsetof(Tick, part) == 16 && offsetof(Tick, own_first) == 20 && offsetof(Tick, own_end) == 24, "as in Rust");
 static_assert(offsetof(Tick, observer_sets) == 28 && offsetof(Tick, forgets) == 32 && offsetof(Tick, releases) == 36, "as in Rust");
@@ -1068,16 +1074,17 @@ static_assert(offsetof(Tick, chunk_clients) == 40 && offsetof(Tick, client_first
 static_assert(offsetof(Tick, afters) == 52 && offsetof(Tick, afters_asked) == 56 && offsetof(Tick, region_sets) == 60, "as in Rust");
 static_assert(offsetof(Tick, ranking) == 64 && offsetof(Tick, ranking_kind) == 68 && offsetof(Tick, ranking_column) == 72, "as in Rust");
 static_assert(offsetof(Tick, ranking_flip) == 76 && offsetof(Tick, field) == 80 && offsetof(Tick, field_kind) == 84, "as in Rust");
-static_assert(offsetof(Tick, rewind_ticks) == 88 && offsetof(Tick, past_next) == 92 && offsetof(Tick, frame) == 96, "as in Rust");
-static_assert(offsetof(Tick, words) == 104 && offsetof(Tick, sets) == 112 && offsetof(Tick, forget) == 120, "as in Rust");
-static_assert(offsetof(Tick, release) == 128 && offsetof(Tick, after) == 136 && offsetof(Tick, region_set) == 144, "as in Rust");
-static_assert(offsetof(Tick, counters) == 152 && offsetof(Tick, scan_sums) == 160 && offsetof(Tick, group_counts) == 168, "as in Rust");
-static_assert(offsetof(Tick, part_deliveries) == 176 && offsetof(Tick, births) == 184 && offsetof(Tick, birth_rows) == 192, "as in Rust");
-static_assert(offsetof(Tick, deaths) == 200 && offsetof(Tick, notifications) == 208 && offsetof(Tick, refused) == 216, "as in Rust");
-static_assert(offsetof(Tick, change_slots) == 224 && offsetof(Tick, change_offsets) == 232 && offsetof(Tick, change_columns) == 240, "as in Rust");
-static_assert(offsetof(Tick, change_values) == 248 && offsetof(Tick, change_causes) == 256 && offsetof(Tick, change_actors) == 264, "as in Rust");
-static_assert(offsetof(Tick, course_slots) == 272 && offsetof(Tick, course_velocities) == 280 && offsetof(Tick, delivery_offsets) == 288, "as in Rust");
-static_assert(offsetof(Tick, deliveries) == 296 && offsetof(Tick, bucket_order) == 304 && offsetof(Tick, bucket_ranges) == 312, "as in Rust");
-static_assert(offsetof(Tick, hearing_offsets) == 320 && offsetof(Tick, hearings) == 328, "as in Rust");
+static_assert(offsetof(Tick, field_round) == 88 && offsetof(Tick, padding) == 92 && offsetof(Tick, rewind_ticks) == 96, "as in Rust");
+static_assert(offsetof(Tick, past_next) == 100 && offsetof(Tick, frame) == 104 && offsetof(Tick, words) == 112, "as in Rust");
+static_assert(offsetof(Tick, sets) == 120 && offsetof(Tick, forget) == 128 && offsetof(Tick, release) == 136, "as in Rust");
+static_assert(offsetof(Tick, after) == 144 && offsetof(Tick, region_set) == 152 && offsetof(Tick, counters) == 160, "as in Rust");
+static_assert(offsetof(Tick, scan_sums) == 168 && offsetof(Tick, group_counts) == 176 && offsetof(Tick, part_deliveries) == 184, "as in Rust");
+static_assert(offsetof(Tick, births) == 192 && offsetof(Tick, birth_rows) == 200 && offsetof(Tick, deaths) == 208, "as in Rust");
+static_assert(offsetof(Tick, notifications) == 216 && offsetof(Tick, refused) == 224 && offsetof(Tick, change_slots) == 232, "as in Rust");
+static_assert(offsetof(Tick, change_offsets) == 240 && offsetof(Tick, change_columns) == 248 && offsetof(Tick, change_values) == 256, "as in Rust");
+static_assert(offsetof(Tick, change_causes) == 264 && offsetof(Tick, change_actors) == 272 && offsetof(Tick, course_slots) == 280, "as in Rust");
+static_assert(offsetof(Tick, course_velocities) == 288 && offsetof(Tick, delivery_offsets) == 296 && offsetof(Tick, deliveries) == 304, "as in Rust");
+static_assert(offsetof(Tick, bucket_order) == 312 && offsetof(Tick, bucket_ranges) == 320 && offsetof(Tick, hearing_offsets) == 328, "as in Rust");
+static_assert(offsetof(Tick, hearings) == 336, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xcaafeeabf8c14f0eull;
+constexpr u64 TICK_LAYOUT_HASH = 0x741fa4a245b5f9f7ull;

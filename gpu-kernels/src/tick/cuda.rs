@@ -121,8 +121,8 @@ struct Part {
     seen: HostVec<u32>,
     /// Whether zones that stay where they are were sorted.
     are_zones_placed: bool,
-    /// Whether the fields under way have begun.
-    are_fields_begun: bool,
+    /// How far the fields under way are.
+    fields: fields::Progress,
     /// Timed commands of the last tick.
     due: DueBuffer,
     /// A copy of the state that is under way.
@@ -386,7 +386,7 @@ impl Start<'_> {
             clients_used: 0,
             is_quiet: false,
             are_zones_placed: false,
-            are_fields_begun: false,
+            fields: fields::Progress::default(),
             due: DueBuffer::default(),
             seen: match self.links {
                 Some(_) => HostVec::locked(sizes.clients as usize),

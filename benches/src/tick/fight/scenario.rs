@@ -70,22 +70,30 @@ pub fn config(clients: u32, seed: u64) -> anyhow::Result<WorldConfig> {
 }
 
 /// The same with walls: so many of a hundred blocks of 4 x 4 cells. The cells are as small as can be
-/// without more than 4096 of them along an axis.
+/// without more than [`CELLS_MAX`] of them along an axis.
 pub fn walled(clients: u32, seed: u64, percent: u32) -> anyhow::Result<WorldConfig> {
-    walled_with(clients, seed, percent, "")
+    walled_with(clients, seed, (percent, CELLS_MAX), "")
 }
 
-/// The same with more of a world file.
+/// The edge of the world.
+pub fn side(clients: u32) -> f64 {
+    (2500.0 * (f64::from(clients) / 524_288.0).sqrt()).ceil()
+}
+
+/// The most cells of walls along an axis.
+pub const CELLS_MAX: u32 = 4096;
+
+/// The same with another such limit, and more of a world file.
 pub fn walled_with(
     clients: u32,
     seed: u64,
-    percent: u32,
+    (percent, cells_max): (u32, u32),
     more: &str,
 ) -> anyhow::Result<WorldConfig> {
-    let side = (2500.0 * (f64::from(clients) / 524_288.0).sqrt()).ceil();
+    let side = side(clients);
     let walls = match percent {
         0 => String::new(),
-        percent => walls(side, seed, percent),
+        percent => walls(side, seed, percent, cells_max),
     };
     let text = format!(
         r#"
@@ -129,9 +137,9 @@ pub fn walled_with(
 }
 
 /// The layer of walls of a world with so many units along an axis.
-fn walls(side: f64, seed: u64, percent: u32) -> String {
+fn walls(side: f64, seed: u64, percent: u32, cells_max: u32) -> String {
     let mut cell = 1.0 / 16.0;
-    while side / cell > 4096.0 {
+    while side / cell > f64::from(cells_max) {
         cell *= 2.0;
     }
     let cells = (side / cell).ceil() as u64;

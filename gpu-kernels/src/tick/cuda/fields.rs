@@ -21,18 +21,21 @@ device::kernels! {
 
 impl FieldKernels {
     /// Takes those fields that are due, brings into force what was taken before, and goes on with
-    /// all. `are_begun` is false at the start and after a restore.
+    /// all.
     pub fn run(
         &self,
         run: &mut Launcher,
         config: &WorldConfig,
-        are_begun: &mut bool,
+        progress: &mut Progress,
     ) -> Result<(), DriverError> {
         let fields = &config.schema.fields;
         if fields.is_empty() {
             return Ok(());
         }
-        if !std::mem::replace(are_begun, true) {
+        run.tick.field_round = progress.round;
+        let tiles = run.sizes.field_tiles * fields.len() as u64;
+        if !std::mem::replace(&mut progress.are_begun, true) {
+            run.device.fill(run.world.field_dirty, tiles, 0)?;
             for number in 0..fields.len() {
                 self.begin(run, number)?;
             }
@@ -43,7 +46,7 @@ impl FieldKernels {
                 continue;
             }
             run.tick.field = number as u32;
-            run.grid(self.finish, Grid::blocks(1, TILE_CELLS))?;
+            run.grid(self.finish, Grid::blocks(1, BLOCK))?;
             run.items(self.force, run.sizes.field_cells.div_ceil(8))?;
             run.items(self.take, run.sizes.set_words)?;
             if let Goals::Kind(kind) = field.goals {
@@ -52,10 +55,12 @@ impl FieldKernels {
             }
             self.begin(run, number)?;
         }
-        let tiles = run.sizes.field_tiles * fields.len() as u64;
-        let blocks = tiles.min(u64::from(BLOCKS_EACH * run.device.multiprocessors()));
+        let blocks_max = u64::from(BLOCKS_EACH * run.device.multiprocessors());
+        let blocks = tiles.div_ceil(TILES_AT_ONCE).min(blocks_max);
         for _ in 0..rounds(config, run.sizes) {
-            run.grid(self.spread, Grid::blocks(blocks as u32, TILE_CELLS))?;
+            run.grid(self.spread, Grid::blocks(blocks as u32, BLOCK))?;
+            progress.round = (progress.round + 1) % ROUNDS;
+            run.tick.field_round = progress.round;
         }
         Ok(())
     }
@@ -74,6 +79,15 @@ impl FieldKernels {
     }
 }
 
+/// How far all fields are.
+#[derive(Default)]
+pub struct Progress {
+    /// False at the start and after a restore.
+    pub are_begun: bool,
+    /// The number of the next round.
+    round: u32,
+}
+
 /// Rounds of a tick: as many as a way across the world takes in most, in the time of the field that is
 /// refreshed the most often. What is left, a field's last tick does.
 fn rounds(config: &WorldConfig, sizes: &Sizes) -> u64 {
@@ -89,9 +103,11 @@ fn rounds(config: &WorldConfig, sizes: &Sizes) -> u64 {
         .clamp(1, ROUNDS_MAX)
 }
 
-/// The edge of a tile, and its cells: a thread for each.
+/// The edge of a tile, and how many a block has at once: a warp for each.
 const TILE: u32 = 32;
-const TILE_CELLS: u32 = TILE * TILE;
+const TILES_AT_ONCE: u64 = BLOCK as u64 / 32;
 /// Blocks for each multiprocessor.
-const BLOCKS_EACH: u32 = 2;
+const BLOCKS_EACH: u32 = 4;
+/// Rounds are numbered modulo this: there are two lists, and three numbers of how long they are.
+const ROUNDS: u32 = 6;
 const ROUNDS_MAX: u64 = 64;

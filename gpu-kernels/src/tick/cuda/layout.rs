@@ -228,9 +228,11 @@ device::device_struct! {
         standing_ranks: Pointer<u32> = s.capacity * s.rankings;
 
         /// By field and cell: the distance of what is under way. By field and tile: not 0 if distances
-        /// there may still fall.
+        /// there may still fall. By round, modulo 2, the tiles to look at; modulo 3, how many.
         field_distances: Pointer<u32> = s.fields * s.field_cells;
         field_dirty: Pointer<u32> = s.fields * s.field_tiles;
+        field_list: Pointer<u32> = 2 * 2 * s.fields * s.field_tiles;
+        field_listed: Pointer<u32> = 3 * u64::from(s.fields > 0), zeroed;
 
         /// Scratch: what clients see in this tick; it is what they know in the next.
         visible: Pointer<u32> = s.clients * s.visible_max;
@@ -384,6 +386,9 @@ device::device_struct! {
         /// The field that a launch is about, and the kind of its goals.
         field: u32;
         field_kind: u32;
+        /// The round of all fields that it is about, modulo 6.
+        field_round: u32;
+        padding: u32;
         /// For how many ticks positions are kept, and the place in their ring for this tick's.
         rewind_ticks: u32;
         past_next: u32;

@@ -116,7 +116,7 @@ impl Part {
         for timed in &snapshot.timed {
             self.waiting.add_waiting(timed.kind, timed.words());
         }
-        self.are_fields_begun = false;
+        self.fields = Default::default();
         self.may_defer = !snapshot.deferred.is_empty();
         self.clients_used = self.config.limits.clients;
         self.rebuild_index()

@@ -125,7 +125,7 @@ impl Part {
             kernels.standings.run(&mut run, &self.config, asked)?;
         }
         kernels.doors.run(&run)?;
-        (kernels.fields).run(&mut run, &self.config, &mut self.are_fields_begun)?;
+        (kernels.fields).run(&mut run, &self.config, &mut self.fields)?;
         kernels.logic.run(&mut run, &self.scripts, counts)?;
         begin(Stage::Merge)?;
         let atomic = (self.may_defer || self.scripts.atomic().is_some())
