@@ -33,13 +33,6 @@ __device__ inline bool is_goal(const World& w, u32 field, u32 place) {
            is_in_set(w.field_goals + (u64)field * set_words(w), place);
 }
 
-// What it costs to leave a cell; 0 where it is blocked.
-__device__ inline u32 cost_of(const World& w, u32 field, u32 place) {
-    if (walls_of(w, place >> 5) >> (place & 31) & 1) return 0;
-    if (is_in_set(cell_set(w, field, CLOSED_UNDER_WAY), place)) return 0;
-    return w.field_costs[(u64)field * 256 + (w.field_tagged ? w.field_tags[place] : 0)];
-}
-
 // The list of a round has room for each tile twice.
 __device__ inline u32 listed_max(const World& w) { return 2 * w.field_count * field_tiles(w); }
 __device__ inline u32* list_of(const World& w, u32 round) { return w.field_list + (u64)(round % 2) * listed_max(w); }
@@ -82,20 +75,42 @@ __device__ void relax_tile(const World& w, u32 round, u32 field, u32 tile, Tile&
         __threadfence();
     }
     if (!__shfl_sync(~0u, is_marked, 0)) return;
+    i32 left = (i32)(tile_x * TILE), top = (i32)(tile_y * TILE), x = left + (i32)lane;
+    u32 row_bits = w.wall_row_bits, corner = ((u32)top << row_bits) + (u32)x;
     auto distance_at = [&](i32 x, i32 y) -> u32 {
         if (x < 0 || y < 0 || x >= w.wall_cells[0] || y >= w.wall_cells[1]) return UNREACHED;
         // Other blocks may write it meanwhile, so it comes from where they write.
-        return __ldcg(distances + (((u32)y << w.wall_row_bits) + (u32)x));
+        return __ldcg(distances + (((u32)y << row_bits) + (u32)x));
     };
-    i32 left = (i32)(tile_x * TILE), top = (i32)(tile_y * TILE), x = left + (i32)lane;
-    u32 corner = ((u32)top << w.wall_row_bits) + (u32)x;
-    for (u32 y = 0; y < TILE + 2; y++) own.cells[y][lane + 1] = distance_at(x, top + (i32)y - 1);
-    own.cells[lane + 1][0] = distance_at(left - 1, top + (i32)lane);
-    own.cells[lane + 1][TILE + 1] = distance_at(left + (i32)TILE, top + (i32)lane);
-    for (u32 y = 0; y < TILE; y++) {
-        bool is_inside = x < w.wall_cells[0] && top + (i32)y < w.wall_cells[1];
-        own.costs[y][lane] = is_inside ? (u8)cost_of(w, field, corner + (y << w.wall_row_bits)) : 0;
+    // Loads that do not wait for each other, first those of a row for each lane.
+    u32 before = distance_at(left - 1, top + (i32)lane), after = distance_at(left + (i32)TILE, top + (i32)lane);
+    u32 word = ((u32)top + lane << row_bits) + (u32)left >> 5, blocked = ~0u;
+    if (top + (i32)lane < w.wall_cells[1])
+        blocked = walls_of(w, word) | cell_set(w, field, CLOSED_UNDER_WAY)[word];
+    const u8* costs = w.field_costs + (u64)field * 256;
+    u32 plain = costs[0];
+    constexpr u32 BATCH = 8;
+    for (u32 first_row = 0; first_row < TILE; first_row += BATCH) {
+        u32 cells[BATCH], tags[BATCH];
+#pragma unroll
+        for (u32 n = 0; n < BATCH; n++) {
+            u32 y = first_row + n;
+            cells[n] = distance_at(x, top + (i32)y);
+            bool is_inside = x < w.wall_cells[0] && top + (i32)y < w.wall_cells[1];
+            tags[n] = w.field_tagged && is_inside ? w.field_tags[corner + (y << row_bits)] : 0;
+        }
+#pragma unroll
+        for (u32 n = 0; n < BATCH; n++) {
+            u32 y = first_row + n;
+            bool is_free = !(__shfl_sync(~0u, blocked, (int)y) >> lane & 1) && x < w.wall_cells[0];
+            own.cells[y + 1][lane + 1] = cells[n];
+            own.costs[y][lane] = !is_free ? 0 : tags[n] ? costs[tags[n]] : (u8)plain;
+        }
     }
+    own.cells[0][lane + 1] = distance_at(x, top - 1);
+    own.cells[TILE + 1][lane + 1] = distance_at(x, top + (i32)TILE);
+    own.cells[lane + 1][0] = before;
+    own.cells[lane + 1][TILE + 1] = after;
     // Sweeps in the four directions, until nothing falls. Bit by bit, the cells of a lane's column and
     // of its row that fell.
     u32 of_column = 0, of_row = 0;
@@ -123,7 +138,7 @@ __device__ void relax_tile(const World& w, u32 round, u32 field, u32 tile, Tile&
     for (u32 y = 0; y < TILE; y++) fell |= (__shfl_sync(~0u, of_row, (int)y) >> lane & 1) << y;
     // Where a tile is listed twice, two warps may have it at once.
     for (u32 y = 0; y < TILE; y++)
-        if (fell >> y & 1) atomicMin(distances + corner + (y << w.wall_row_bits), own.cells[y + 1][lane + 1]);
+        if (fell >> y & 1) atomicMin(distances + corner + (y << row_bits), own.cells[y + 1][lane + 1]);
     __threadfence();
     u32 columns = __ballot_sync(~0u, fell != 0);
     bool is_bottom = __any_sync(~0u, fell >> (TILE - 1)), is_top = __any_sync(~0u, fell & 1);

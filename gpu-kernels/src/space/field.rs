@@ -75,7 +75,7 @@ pub fn steps<'a>(
 
 /// A search for the steps of one field at a time, by Dijkstra's algorithm. Its lists have a cell more
 /// than the world on each side, which is blocked.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Search {
     /// By cell: what it costs to leave it; 0 where it is blocked.
     costs: Vec<u8>,

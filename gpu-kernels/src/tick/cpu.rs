@@ -24,6 +24,7 @@ mod past;
 mod plan;
 mod reciprocal;
 mod regions;
+mod searches;
 mod slots;
 mod standings;
 mod tick;
@@ -383,7 +384,7 @@ impl Backend for CpuBackend {
             motion.restore(snapshot, columns);
         }
         let fields = &self.config.schema.fields;
-        (self.state.fields).restore(&self.workers, fields, &snapshot.fields);
+        (self.state.fields).restore(&self.workers, fields, &snapshot.fields, snapshot.tick);
         self.state.observers.copy_from_slice(&snapshot.observers);
         self.state.regions.restore(snapshot);
         self.interest.restore(snapshot);

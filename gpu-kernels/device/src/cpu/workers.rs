@@ -44,6 +44,10 @@ impl Workers {
         Ok(Workers { pool, threads })
     }
 
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+
     /// The number of parts to split this many items into.
     pub fn parts(&self, items: usize) -> usize {
         self.parts_of(items, CPU_GRAIN)
