@@ -121,7 +121,8 @@ const FAILED_BESIDE_STANDBY_MAX: u32 = 1;
 const REDIRECTS_MAX: u32 = 4;
 /// A handshake takes three, and a welcome waits for a tick.
 const PATIENCE_ROUND_TRIPS: u32 = 10;
-const PATIENCE_MIN: Duration = Duration::from_secs(1);
+/// A server that all clients of another one come to at once answers some of them late.
+const PATIENCE_MIN: Duration = Duration::from_secs(2);
 const SILENCE_MAX: Duration = Duration::from_secs(2);
 
 #[cfg(test)]
@@ -227,7 +228,7 @@ mod tests {
             (long, long)
         );
         route.welcome(&servers(&["one:1"]));
-        assert_eq!(route.patience(long, short), Duration::from_secs(1));
+        assert_eq!(route.patience(long, short), Duration::from_secs(2));
         assert_eq!(
             route.patience(long, Duration::from_millis(300)),
             Duration::from_secs(3)
