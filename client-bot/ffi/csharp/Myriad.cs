@@ -296,8 +296,10 @@ namespace Myriad
         /// Which one it is of those that have its name, see `myriad_plane_name`, from 0 on.
         public uint Copy;
         /// Its low corner, in units: what a place is in the plane is the place less this.
-        public double LowX, LowY;
-        public double SizeX, SizeY;
+        public double LowX;
+        public double LowY;
+        public double SizeX;
+        public double SizeY;
     }
 
     /// An entity in a ranking.
@@ -1058,13 +1060,13 @@ namespace Myriad
         [DllImport(Library)] internal static extern Status myriad_entities(ulong client, [Out] Shown[] shown, UIntPtr room, out UIntPtr count);
         [DllImport(Library)] internal static extern Status myriad_position(ulong client, Entity entity, [Out] double[] position);
         [DllImport(Library)] internal static extern Status myriad_cell(ulong client, double x, double y, out Cell cell);
+        [DllImport(Library)] internal static extern Status myriad_plane(ulong client, double x, double y, out Plane plane);
+        [DllImport(Library)] internal static extern Status myriad_plane_name(ulong client, uint plane, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_value(ulong client, Entity entity, byte[] attribute, out double value);
         [DllImport(Library)] internal static extern Status myriad_whole(ulong client, Entity entity, byte[] attribute, out long value);
         [DllImport(Library)] internal static extern Status myriad_text(ulong client, double handle, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_player_name(ulong client, Entity entity, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_world(ulong client, out Entity entity);
-        [DllImport(Library)] internal static extern Status myriad_plane(ulong client, double x, double y, out Plane plane);
-        [DllImport(Library)] internal static extern Status myriad_plane_name(ulong client, uint plane, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_kind_name(ulong client, ushort kind, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_symbol_name(ulong client, uint symbol, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_symbol(ulong client, byte[] name, out uint symbol);

@@ -49,8 +49,10 @@ pub struct MyriadPlane {
     /// Which one it is of those that have its name, see `myriad_plane_name`, from 0 on.
     pub copy: u32,
     /// Its low corner, in units: what a place is in the plane is the place less this.
-    pub low: [f64; 2],
-    pub size: [f64; 2],
+    pub low_x: f64,
+    pub low_y: f64,
+    pub size_x: f64,
+    pub size_y: f64,
 }
 
 /// The client and its connection.
@@ -205,11 +207,14 @@ pub unsafe extern "C" fn myriad_plane(
             let [width, height, _] = schema.world.size_raw();
             found.size = [width, height];
         }
+        let units = |raw: i32| f64::from(raw) / one;
         let found = MyriadPlane {
             number,
             copy: schema.atlas.name_of(number).map_or(0, |(_, copy)| copy),
-            low: found.low.map(|axis| f64::from(axis) / one),
-            size: found.size.map(|axis| f64::from(axis) / one),
+            low_x: units(found.low[0]),
+            low_y: units(found.low[1]),
+            size_x: units(found.size[0]),
+            size_y: units(found.size[1]),
         };
         unsafe { put(plane, found, "a plane") }
     })

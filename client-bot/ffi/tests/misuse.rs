@@ -20,8 +20,8 @@ use myriad_client::schema::{
 };
 use myriad_client::talk::myriad_talk;
 use myriad_client::world::{
-    myriad_cell, myriad_entities, myriad_kind_name, myriad_plane, myriad_plane_name,
-    myriad_player_name, myriad_position, myriad_referenced, myriad_state, myriad_value,
+    myriad_cell, myriad_entities, myriad_kind_name, myriad_player_name, myriad_position,
+    myriad_referenced, myriad_state, myriad_value,
 };
 use myriad_client::{MyriadClient, MyriadStatus};
 
@@ -162,8 +162,6 @@ fn null_pointers_and_wrong_numbers_are_arguments_that_are_refused() {
             myriad_next_event(client, null_mut()),
             myriad_input_due(client, null_mut()),
             myriad_cell(client, f64::NAN, f64::INFINITY, null_mut()),
-            myriad_plane(client, f64::NAN, f64::INFINITY, null_mut()),
-            myriad_plane_name(client, 0, null_mut(), 9),
             myriad_ready_ticks(client, null(), null_mut()),
             myriad_set_network(client, null(), 1),
             myriad_set_network(client, c"no such network".as_ptr(), 1),

@@ -144,8 +144,8 @@ function groundAt(x, y, land) {
   const grain = 0.16 * (noise(3 * x, 3 * y) - 0.5);
   const grass = mix(GRASS, MEADOW, 0.6 * noise(x / 19, y / 19) + 0.4 * noise(x / 5 + 50, y / 5) + grain);
   const dry = mix(grass, EARTH, smooth((noise(x / 31 + 90, y / 31) - 0.58) * 6) * 0.75);
-  const land = mix(mix(SAND, EARTH, 2 * grain + 0.1), dry, smooth((shore - 2.4) / 2));
-  return mix(FOAMY, land, smooth(shore / FOAM));
+  const soil = mix(mix(SAND, EARTH, 2 * grain + 0.1), dry, smooth((shore - 2.4) / 2));
+  return mix(FOAMY, soil, smooth(shore / FOAM));
 }
 
 /** Grass, stones and flowers, on what is computed from each place alone. */

@@ -64,7 +64,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("client-bot/ffi/README.md", 130),
     ("client-bot/python/README.md", 60),
     ("client-bot/web/README.md", 125),
-    ("benches/README.md", 365),
+    ("benches/README.md", 368),
 ];
 
 pub fn documents() -> Vec<Document> {
