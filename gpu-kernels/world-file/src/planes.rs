@@ -183,8 +183,10 @@ fn gap(
     let zones = zones.map(corners).fold(0.0_f64, f64::max);
     let [width, height, _] = world.size_raw();
     let cell = Fixed::from_raw(1 << walls_edge(raw, [width, height])).to_f64();
-    let has_walls = raw.layer.iter().any(|layer| layer.name == BLOCKED);
     let doors = kinds.iter().flat_map(|kind| kind.blocks.iter().flatten());
+    // Else each cell of a plane is free.
+    let has_walls = raw.layer.iter().any(|layer| layer.name == BLOCKED)
+        || kinds.iter().any(|kind| kind.blocks.is_some());
     let doors = doors.max().map_or(0.0, |&cells| f64::from(cells) * cell);
     let needs = [
         ("world.aoi", aoi),
