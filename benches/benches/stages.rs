@@ -15,7 +15,7 @@ use benches::tick::Moves;
 use benches::tick::thesis::{BackendName, Baseline, Engine, OutputName, Scenario, Subject};
 use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
 use device::cpu::{RadixSorter, Workers};
-use shared::world::layer::{Layers, Plane, Planes};
+use shared::world::layer::{Layers, Sheet, Sheets};
 use shared::world::mix::mix;
 
 criterion_main!(benches);
@@ -110,15 +110,15 @@ fn sort(criterion: &mut Criterion) {
 /// cells in a row.
 fn sight(criterion: &mut Criterion) {
     let cells = 4096;
-    let plane = Plane {
+    let sheet = Sheet {
         edge_bits: 12,
         cells: (0..cells * cells).map(|at| at == 0).collect(),
     };
-    let planes = Planes {
-        blocked: Some(plane),
-        ..Planes::default()
+    let sheets = Sheets {
+        blocked: Some(sheet),
+        ..Sheets::default()
     };
-    let layers = Layers::new([cells << 12, cells << 12, 1], &planes);
+    let layers = Layers::new([cells << 12, cells << 12, 1], &sheets);
     let lines: Vec<([i32; 3], [i32; 3])> = (0..4096u64)
         .map(|line| {
             let bits = mix(7, line);

@@ -43,6 +43,22 @@ fn a_fight_goes_on_between_walls_and_all_backends_agree() {
 }
 
 #[test]
+fn a_fight_in_planes_is_measured_beside_one_without() {
+    let folder = Folder::new();
+    let line =
+        "fight --clients 512 --runs 3 --baseline-runs 2 --threads 2 --backend cpu --planes 64";
+    let (report, ..) = run_and_keep(line, &folder);
+    assert_eq!(report.rows.len(), 4);
+    for pair in report.rows.chunks(2) {
+        assert_eq!(pair[0].checksum, pair[1].checksum);
+    }
+    let planes: Vec<_> = report.rows.iter().map(|row| row.whole("planes")).collect();
+    assert_eq!(planes, [None, None, Some(64), Some(64)]);
+    // Each of eight sees itself and the others of its plane, and nobody else.
+    assert!(report.rows[3].whole("deliveries") <= Some(8 * 512));
+}
+
+#[test]
 fn each_stage_has_a_cost_beside_its_floor_on_one_thread_and_on_several() {
     let folder = Folder::new();
     let line = "stages --clients 512 --runs 2 --threads 2 --acting 50";

@@ -381,6 +381,7 @@ mod tests {
             layers: vec![],
             doors: vec![],
             rankings: vec![],
+            planes: Default::default(),
         };
         let session = Session::new(&welcome).unwrap();
         let rest = vec![];

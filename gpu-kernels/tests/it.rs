@@ -24,6 +24,7 @@ mod notifications;
 mod parity;
 mod parts;
 mod past;
+mod planes;
 mod prebuilt;
 mod quiet;
 mod reasons;

@@ -24,7 +24,7 @@ def build(options):
     folder = fresh(TARGET / "packages" / "npm")
     for file in ["index.js", "index.d.ts", "README.md"]:
         copy(WEB / "package" / file, folder / file)
-    for file in ["game.js", "transport.js", "webtransport.js", "websocket.js"]:
+    for file in ["game.js", "planes.js", "transport.js", "webtransport.js", "websocket.js"]:
         copy(WEB / "page" / file, folder / file)
     copy(WEB / "prebuilt/game.wasm", folder / "game.wasm")
     for file in LICENSES:

@@ -68,6 +68,7 @@ mod networks;
 mod numbers_of_64_bits;
 mod output_and_logs;
 mod overload;
+mod planes_are_apart;
 mod plays;
 mod rankings_reach_clients;
 mod rates;

@@ -13,6 +13,7 @@
 //! | [`notification`] | notifications: their numbers and fields |
 //! | [`layer`] | layers: what cells of the world are, such as walls |
 //! | [`door`] | doors: entities that block cells |
+//! | [`plane`] | planes: worlds within the world, and where they are in its space |
 //! | [`field`] | flow fields: ways through cells to the nearest goal |
 //! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |
 //! | [`collection`] | arrays and maps: attributes that scripts use as one |
@@ -49,6 +50,7 @@ pub mod limits;
 pub mod logic;
 pub mod mix;
 pub mod notification;
+pub mod plane;
 pub mod ranking;
 pub mod schema;
 pub mod source;

@@ -3,6 +3,7 @@
 
 mod decoders;
 mod hostile_bytes;
+mod planes;
 mod predicate;
 mod protocol;
 mod wire;

@@ -61,6 +61,9 @@ pub struct Options {
         value_parser = clap::value_parser!(u32).range(0..=50)
     )]
     walls: u32,
+    /// Also with the clients of a number in so many planes, each with as many; 0: without
+    #[arg(long, default_value = "0", value_name = "N")]
+    planes: u32,
     #[command(flatten)]
     backends: BackendOptions,
 }
@@ -73,8 +76,11 @@ impl Bench for Fight {
 
     fn measure(options: &Options, recorder: &mut Recorder) -> anyhow::Result<()> {
         for &clients in &options.clients.0 {
-            let rows = measure(clients, options).with_context(|| format!("{clients} clients"))?;
-            recorder.add(rows)?;
+            let planes = (options.planes > 0).then_some(options.planes);
+            for planes in [None].into_iter().chain(planes.map(Some)) {
+                let rows = measure(clients, planes, options);
+                recorder.add(rows.with_context(|| format!("{clients} clients"))?)?;
+            }
         }
         Ok(())
     }
@@ -98,7 +104,7 @@ struct Outcome {
 }
 
 /// A row for the baseline and one for each backend.
-fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
+fn measure(clients: u32, planes: Option<u32>, options: &Options) -> anyhow::Result<Vec<Row>> {
     let mut rows = vec![];
     let mut expected: Vec<Outcome> = vec![];
     // Rows have the figures of the last tick that all candidates run.
@@ -113,7 +119,8 @@ fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
             true => options.baseline_runs,
             false => options.runs,
         };
-        let (samples, outcomes) = sample(clients, options, &candidate, WARM_UP_TICKS + runs)?;
+        let (samples, outcomes) =
+            sample(clients, planes, options, &candidate, WARM_UP_TICKS + runs)?;
         ensure_same(&candidate, &outcomes, &expected)?;
         let samples = &samples[WARM_UP_TICKS..];
         let mut row = row(
@@ -125,6 +132,9 @@ fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
         );
         if options.walls > 0 {
             row.put("walls", options.walls);
+        }
+        if let Some(planes) = planes {
+            row.put("planes", planes);
         }
         note!(
             "fight, {clients} clients, {}: {:.3} ms",
@@ -142,11 +152,16 @@ fn measure(clients: u32, options: &Options) -> anyhow::Result<Vec<Row>> {
 /// Time and outcome of each tick of a new arena.
 fn sample(
     clients: u32,
+    planes: Option<u32>,
     options: &Options,
     candidate: &Candidate,
     ticks: usize,
 ) -> anyhow::Result<(Vec<Sample>, Vec<Outcome>)> {
-    let world = scenario::walled(clients, options.backends.run.seed(), options.walls)?;
+    let seed = options.backends.run.seed();
+    let world = match planes {
+        None => scenario::walled(clients, seed, options.walls)?,
+        Some(planes) => scenario::in_planes(clients, seed, planes)?,
+    };
     let mut arena = Arena::of(&world, candidate)?;
     arena.frames.set_acting(options.acting);
     let (mut samples, mut outcomes) = (vec![], vec![]);

@@ -18,6 +18,7 @@ use std::time::Duration;
 use script::Forecast;
 use shared::wire::DecodeError;
 use shared::wire::control::{Close, Hello, Quotas, Ticket};
+use shared::world::plane::Atlas;
 use shared::{CommandKind, EntityId, Schema, Tick};
 
 use crate::bindings::Bindings;
@@ -275,6 +276,11 @@ impl Game {
     /// give the same numbers as those of scripts.
     pub fn layers(&self) -> Option<&Layers> {
         self.session()?.layers()
+    }
+
+    /// Where the world's planes are; `None` outside of a world.
+    pub fn planes(&self) -> Option<&Atlas> {
+        Some(&self.session()?.view().schema().atlas)
     }
 
     /// The layers whose content is missing.

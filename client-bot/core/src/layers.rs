@@ -25,16 +25,17 @@ pub struct LayerCache(Arc<Mutex<VecDeque<Kept>>>);
 
 struct Kept {
     size: [i32; 3],
+    home: [i32; 2],
     infos: Vec<LayerInfo>,
     layers: Layers,
 }
 
 impl LayerCache {
-    fn get(&self, size: [i32; 3], infos: &[LayerInfo]) -> Option<Layers> {
+    fn get(&self, size: [i32; 3], home: [i32; 2], infos: &[LayerInfo]) -> Option<Layers> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = kept
             .iter()
-            .find(|kept| kept.size == size && kept.infos == infos);
+            .find(|kept| kept.size == size && kept.home == home && kept.infos == infos);
         found.map(|kept| kept.layers.clone())
     }
 
@@ -57,6 +58,8 @@ impl fmt::Debug for LayerCache {
 #[derive(Debug, Default)]
 pub(crate) struct LayerFetch {
     size: [i32; 3],
+    /// The size of plane 0; 0 in a world without planes.
+    home: [i32; 2],
     infos: Vec<LayerInfo>,
     cache: LayerCache,
     /// One for each description; unpacked, and checked.
@@ -69,10 +72,11 @@ pub(crate) struct LayerFetch {
 }
 
 impl LayerFetch {
-    /// Of a world of this size, with these layers.
-    pub fn new(size: [i32; 3], infos: &[LayerInfo]) -> LayerFetch {
+    /// Of a world of this size and that of its plane 0, with these layers.
+    pub fn new(size: [i32; 3], home: [i32; 2], infos: &[LayerInfo]) -> LayerFetch {
         LayerFetch {
             size,
+            home,
             infos: infos.to_vec(),
             contents: vec![None; infos.len()],
             ..LayerFetch::default()
@@ -86,7 +90,7 @@ impl LayerFetch {
     /// The layers, if an earlier session had them. Those that come are kept.
     pub fn look_up(&mut self, cache: &LayerCache) -> Option<Layers> {
         self.cache = cache.clone();
-        let found = self.cache.get(self.size, &self.infos)?;
+        let found = self.cache.get(self.size, self.home, &self.infos)?;
         self.contents.clear();
         Some(found)
     }
@@ -165,10 +169,11 @@ impl LayerFetch {
             }
         }
         let contents: Option<Vec<&Vec<u8>>> = self.contents.iter().map(Option::as_ref).collect();
-        let layers = assemble(self.size, &self.infos, &contents?);
+        let layers = assemble(self.size, self.home, &self.infos, &contents?);
         self.contents.clear();
         self.cache.keep(Kept {
             size: self.size,
+            home: self.home,
             infos: self.infos.clone(),
             layers: layers.clone(),
         });

@@ -378,22 +378,22 @@ const REACH: f64 = 1.01;
 
 #[cfg(test)]
 mod tests {
-    use shared::world::layer::{Plane, Planes};
+    use shared::world::layer::{Sheet, Sheets};
 
     use super::*;
 
     #[test]
     fn a_course_of_which_nothing_new_is_known_ends_before_a_wall() {
         let unit = 4096;
-        let walls = Plane {
+        let walls = Sheet {
             edge_bits: 12,
             cells: (0..8 * 8).map(|at| at % 8 == 5).collect(),
         };
-        let planes = Planes {
+        let sheets = Sheets {
             blocked: Some(walls),
-            ..Planes::default()
+            ..Sheets::default()
         };
-        let layers = Layers::new([8 * unit, 8 * unit, 1], &planes);
+        let layers = Layers::new([8 * unit, 8 * unit, 1], &sheets);
         let course = Course {
             tick: Tick(10),
             position: [unit, unit, 0],

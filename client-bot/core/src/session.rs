@@ -78,6 +78,7 @@ impl Session {
     pub fn new(welcome: &Welcome) -> Result<Session, DecodeError> {
         let mut schema = welcome.schema.clone();
         schema.doors.clone_from(&welcome.doors);
+        schema.atlas.clone_from(&welcome.planes);
         schema
             .check()
             .map_err(|what| DecodeError::Malformed(format!("the schema's {what}")))?;
@@ -101,7 +102,11 @@ impl Session {
             frames: FrameReader::new(FRAME_BYTES_MAX),
             commands: CommandQueue::new(welcome.processed),
             requests: RequestQueue::new(),
-            layers: LayerFetch::new(schema.world.size_raw(), &welcome.layers),
+            layers: LayerFetch::new(
+                schema.world.size_raw(),
+                welcome.planes.size,
+                &welcome.layers,
+            ),
             wanted: Wanted::new(&schema),
             held: HeldCommands::default(),
             released: vec![],

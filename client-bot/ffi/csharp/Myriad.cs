@@ -287,6 +287,21 @@ namespace Myriad
         public int Tag;
     }
 
+    /// A plane: a world within the world.
+    [StructLayout(LayoutKind.Sequential)]
+    public partial struct Plane
+    {
+        /// 0 is the world itself.
+        public uint Number;
+        /// Which one it is of those that have its name, see `myriad_plane_name`, from 0 on.
+        public uint Copy;
+        /// Its low corner, in units: what a place is in the plane is the place less this.
+        public double LowX;
+        public double LowY;
+        public double SizeX;
+        public double SizeY;
+    }
+
     /// An entity in a ranking.
     [StructLayout(LayoutKind.Sequential)]
     public partial struct Ranked
@@ -546,6 +561,17 @@ namespace Myriad
             Check(Native.myriad_cell(number, x, y, out var cell));
             return cell;
         }
+
+        /// Which plane a place is in, in units; between planes, one of those beside it.
+        public Plane PlaneAt(double x, double y)
+        {
+            Check(Native.myriad_plane(number, x, y, out var plane));
+            return plane;
+        }
+
+        /// The name of a plane; empty of the world itself.
+        public string PlaneName(uint plane) =>
+            Written((buffer, size) => Native.myriad_plane_name(number, plane, buffer, size));
 
         /// Has `Ranking` give the first so many of a ranking, and the own place, from now on; 0: no
         /// longer.
@@ -1034,6 +1060,8 @@ namespace Myriad
         [DllImport(Library)] internal static extern Status myriad_entities(ulong client, [Out] Shown[] shown, UIntPtr room, out UIntPtr count);
         [DllImport(Library)] internal static extern Status myriad_position(ulong client, Entity entity, [Out] double[] position);
         [DllImport(Library)] internal static extern Status myriad_cell(ulong client, double x, double y, out Cell cell);
+        [DllImport(Library)] internal static extern Status myriad_plane(ulong client, double x, double y, out Plane plane);
+        [DllImport(Library)] internal static extern Status myriad_plane_name(ulong client, uint plane, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_value(ulong client, Entity entity, byte[] attribute, out double value);
         [DllImport(Library)] internal static extern Status myriad_whole(ulong client, Entity entity, byte[] attribute, out long value);
         [DllImport(Library)] internal static extern Status myriad_text(ulong client, double handle, [Out] byte[] buffer, UIntPtr size);

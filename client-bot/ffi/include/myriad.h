@@ -328,6 +328,19 @@ typedef struct MyriadCell {
   int32_t tag;
 } MyriadCell;
 
+// A plane: a world within the world.
+typedef struct MyriadPlane {
+  // 0 is the world itself.
+  uint32_t number;
+  // Which one it is of those that have its name, see `myriad_plane_name`, from 0 on.
+  uint32_t copy;
+  // Its low corner, in units: what a place is in the plane is the place less this.
+  double low_x;
+  double low_y;
+  double size_x;
+  double size_y;
+} MyriadPlane;
+
 // A world as a whole.
 typedef struct MyriadSchema {
   // How many there are.
@@ -489,6 +502,25 @@ enum MyriadStatus myriad_position(MyriadClient client,
 // # Safety
 // `cell` points to room for it.
 enum MyriadStatus myriad_cell(MyriadClient client, double x, double y, struct MyriadCell *cell);
+
+// Writes which plane a place is in, in units, to `plane`; between planes, it is one of those beside it.
+//
+// # Safety
+// `plane` points to room for it.
+enum MyriadStatus myriad_plane(MyriadClient client,
+                               double x,
+                               double y,
+                               struct MyriadPlane *plane);
+
+// Writes the name of a plane to `buffer`, with a zero byte behind it; nothing but that for the world
+// itself, and for a number that is no plane's.
+//
+// # Safety
+// `buffer` points to room for `size` bytes.
+enum MyriadStatus myriad_plane_name(MyriadClient client,
+                                    uint32_t plane,
+                                    char *buffer,
+                                    size_t size);
 
 // Writes the newest value of an entity's attribute: fixed-point numbers in units, booleans as 0
 // and 1, symbols by their number (see `myriad_symbol_name`), entities by their reference (see

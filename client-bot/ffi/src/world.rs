@@ -40,6 +40,21 @@ pub struct MyriadCell {
     pub tag: i32,
 }
 
+/// A plane: a world within the world.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MyriadPlane {
+    /// 0 is the world itself.
+    pub number: u32,
+    /// Which one it is of those that have its name, see `myriad_plane_name`, from 0 on.
+    pub copy: u32,
+    /// Its low corner, in units: what a place is in the plane is the place less this.
+    pub low_x: f64,
+    pub low_y: f64,
+    pub size_x: f64,
+    pub size_y: f64,
+}
+
 /// The client and its connection.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -168,6 +183,59 @@ pub unsafe extern "C" fn myriad_cell(
             tag: layers.and_then(|layers| layers.tag_at(place)).unwrap_or(-1),
         };
         unsafe { put(cell, found, "a cell") }
+    })
+}
+
+/// Writes which plane a place is in, in units, to `plane`; between planes, it is one of those beside it.
+///
+/// # Safety
+/// `plane` points to room for it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_plane(
+    client: MyriadClient,
+    x: f64,
+    y: f64,
+    plane: *mut MyriadPlane,
+) -> MyriadStatus {
+    with(client, |client| {
+        let schema = client.view()?.schema();
+        let one = f64::from(Fixed::ONE.raw());
+        let place = [x, y].map(|axis| (axis * one).floor() as i32);
+        let number = schema.atlas.plane_of(place);
+        let mut found = schema.atlas.rectangle(number);
+        if schema.atlas.is_empty() {
+            let [width, height, _] = schema.world.size_raw();
+            found.size = [width, height];
+        }
+        let units = |raw: i32| f64::from(raw) / one;
+        let found = MyriadPlane {
+            number,
+            copy: schema.atlas.name_of(number).map_or(0, |(_, copy)| copy),
+            low_x: units(found.low[0]),
+            low_y: units(found.low[1]),
+            size_x: units(found.size[0]),
+            size_y: units(found.size[1]),
+        };
+        unsafe { put(plane, found, "a plane") }
+    })
+}
+
+/// Writes the name of a plane to `buffer`, with a zero byte behind it; nothing but that for the world
+/// itself, and for a number that is no plane's.
+///
+/// # Safety
+/// `buffer` points to room for `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn myriad_plane_name(
+    client: MyriadClient,
+    plane: u32,
+    buffer: *mut c_char,
+    size: usize,
+) -> MyriadStatus {
+    with(client, |client| {
+        let atlas = &client.view()?.schema().atlas;
+        let name = atlas.name_of(plane).map_or("", |(name, _)| name);
+        unsafe { put_text(buffer, size, name) }
     })
 }
 

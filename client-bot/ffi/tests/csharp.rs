@@ -246,7 +246,10 @@ fn declared(text: &str) -> (String, String) {
 
 /// Whether a program has the structure as it is passed.
 fn is_public(name: &str) -> bool {
-    matches!(name, "Cell" | "Entity" | "Ranked" | "Shown" | "State")
+    matches!(
+        name,
+        "Cell" | "Entity" | "Plane" | "Ranked" | "Shown" | "State"
+    )
 }
 
 fn type_name(name: &str) -> &str {

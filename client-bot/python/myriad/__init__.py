@@ -14,7 +14,8 @@
 
 from .client import Client, TextRefused, connect
 from .close import Ended, Update
+from .planes import Plane, Planes
 from .view import Entity, View
 from .world import World
 
-__all__ = ["Client", "Ended", "Entity", "TextRefused", "Update", "View", "World", "connect"]
+__all__ = ["Client", "Ended", "Entity", "Plane", "Planes", "TextRefused", "Update", "View", "World", "connect"]

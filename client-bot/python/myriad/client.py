@@ -34,6 +34,7 @@ from .serial import (
     text_bytes,
     texts_bytes,
 )
+from .planes import Planes
 from .shapes import TALK, VERSION, WELCOME
 from .view import View
 from .world import World
@@ -67,6 +68,8 @@ class Client(QuicConnectionProtocol):
     view: View
     # Walls, heights and tags, which come after the welcome.
     layers: Layers
+    # Worlds within the world: which one a place is in.
+    planes: Planes
     # By name, those that were asked for: `own` is the own entity's place, or 0, and `first` a list
     # of `entity`, `value` and `name`.
     rankings: dict[str, dict[str, Any]]
@@ -313,6 +316,7 @@ class Client(QuicConnectionProtocol):
             for layer_hash in self.layers.hashes():
                 self.requests += 1
                 self._quic.send_stream_data(0, layer_bytes(self.requests, layer_hash))
+            self.planes = Planes(self.welcome["planes"], self.welcome["schema"]["world"]["size"])
             self.rankings = {}
             for number, ranking in enumerate(self.welcome["rankings"]):
                 if self.asked.get(ranking["name"]):

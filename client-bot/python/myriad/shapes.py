@@ -6,7 +6,7 @@ without fields.
 """
 
 # The version of the protocol whose fields these are.
-VERSION = 20
+VERSION = 21
 
 ENTITY = {"slot": "integer", "generation": "integer"}
 TYPE = ("one", "i32", "fixed", "bool", "entity", "symbol", "i64", "high", "text")
@@ -49,11 +49,15 @@ HELLO = {"version": "integer", "token": "text", "name": "text",
 LAYER = {"kind": ("one", "Blocked", "Height", "Tag"), "cells": (2, "integer"), "edge_bits": "byte",
          "hash": "integer", "packed_bytes": "integer", "tags": ("list", "signed")}
 DOOR = {"kind": "integer", "cells": (2, "byte"), "closed": ("optional", "integer")}
+PLANES = {"planes": {"size": (2, "signed"), "gap": "signed", "around": "signed",
+                     "groups": ("list", {"name": "text", "size": (2, "signed"),
+                                         "copies": "integer", "columns": "integer",
+                                         "stride": (2, "signed"), "low": "signed"})}}
 WELCOME = {"tick": "integer", "entity": ENTITY, "commands_epoch": "byte", "ticket": (16, "byte"),
            "resumed": "bool", "processed": ("optional", "integer"),
            "player_kind": "integer", "quotas": QUOTAS, "schema": SCHEMA,
            **FORECAST, "servers": ("list", "text"), **REASONS, "layers": ("list", LAYER),
-           "doors": ("list", DOOR), **RANKINGS}
+           "doors": ("list", DOOR), **RANKINGS, **PLANES}
 INTERFACE = {"commands_epoch": "byte", **CHANGING, "constants": ("list", CONSTANT), **FORECAST,
              **REASONS}
 CHANNEL = {"channel": "text"}

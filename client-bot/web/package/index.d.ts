@@ -56,7 +56,33 @@ export interface Schema {
   zones: Zone[];
   /** The slot of what the whole world shares. */
   world: number | null;
+  /** Where its planes are, in units; null: it has none. */
+  planes: {
+    size: [number, number];
+    gap: number;
+    groups: {
+      name: string;
+      size: [number, number];
+      copies: number;
+      columns: number;
+      stride: [number, number];
+      low: number;
+    }[];
+  } | null;
 }
+
+/** A plane: 0 is the world itself, which has no name. */
+export interface Plane {
+  number: number;
+  name: string | null;
+  copy: number;
+  /** Its corners, in units. */
+  low: [number, number];
+  high: [number, number];
+}
+
+/** The plane that a place is in; between planes, one of those beside it. */
+export function planeAt(schema: Schema, place: number[]): Plane;
 
 export interface Kind {
   name: string;

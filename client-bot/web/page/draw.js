@@ -5,6 +5,7 @@ import { Effects } from "./effects.js";
 import { each } from "./game.js";
 import { Ground } from "./ground.js";
 import { looksOf, paintFigure } from "./look.js";
+import { planeAt } from "./planes.js";
 
 /** So far from a figure a click or a finger still chooses it, in pixels of the page. */
 const REACH = 24;
@@ -39,6 +40,8 @@ export class Scene {
   goal = null;
   /** The figure of the player, if it is in the world. */
   own = null;
+  /** The plane that is shown, as `planeAt` gives it. */
+  land = null;
 
   /** `describe` gives the data of a slot. */
   constructor(canvas, describe) {
@@ -52,6 +55,7 @@ export class Scene {
     this.looks = looksOf(schema.kinds.map((kind) => kind.name));
     this.#sprites.clear();
     this.setLayers(null);
+    this.land = null;
     this.#figures.clear();
   }
 
@@ -117,12 +121,14 @@ export class Scene {
     this.own = null;
     const seen = [];
     each(entities, (entity) => seen.push(this.#take(entity, bar, now)));
-    const target = this.own ? [this.own.worldX, this.own.worldY] : fallback ?? this.#schema.size.slice(0, 2).map((size) => size / 2);
+    const target = this.own ? [this.own.worldX, this.own.worldY] : fallback ?? planeAt(this.#schema, [0, 0]).high.map((size) => size / 2);
+    this.#follow(planeAt(this.#schema, target));
     // A world that is smaller than what is seen fills the picture.
-    const sight = Math.min(this.#schema.aoi, 0.6 * Math.max(...this.#schema.size));
+    const edges = this.land.high.map((high, axis) => high - this.land.low[axis]);
+    const sight = Math.min(this.#schema.aoi, 0.6 * Math.max(...edges));
     this.#camera.move(target, sight, [width, height], this.covered * this.#ratio, now - this.#then);
     this.#then = now;
-    this.#ground.draw(context, this.#camera, this.#schema.size);
+    this.#ground.draw(context, this.#camera, this.land);
     const ratio = this.#ratio;
     const unit = Math.min(RADIUS_MAX * ratio, Math.max(RADIUS_MIN * ratio, RADIUS * this.#camera.scale));
     const shown = seen.filter((figure) => {
@@ -142,6 +148,15 @@ export class Scene {
     for (const figure of shown) this.#sign(figure);
     this.#effects.draw(context, (slot) => this.#current(slot), ratio, now);
     if (this.#frame % 120 === 0) this.#forget();
+  }
+
+  /** Shows a plane; in another one, nothing is left of the one before. */
+  #follow(land) {
+    if (this.land?.number !== land.number) {
+      this.#ground.clear();
+      if (this.land) this.goal = null;
+    }
+    this.land = land;
   }
 
   #fit() {

@@ -16,12 +16,13 @@ export class Ground {
     this.#squares.clear();
   }
 
-  draw(context, camera, size) {
+  /** `land` is the plane that is shown. */
+  draw(context, camera, land) {
     const { width, height } = context.canvas;
     context.fillStyle = SEA;
     context.fillRect(0, 0, width, height);
-    const [left, bottom] = camera.toScreen(0, 0);
-    const [right, top] = camera.toScreen(size[0], size[1] ?? size[0]);
+    const [left, bottom] = camera.toScreen(...land.low);
+    const [right, top] = camera.toScreen(...land.high);
     context.fillStyle = LAND;
     context.fillRect(left, top, right - left, bottom - top);
     // Squares of a few scales, each shown a little larger or smaller.
@@ -35,7 +36,7 @@ export class Ground {
         const key = `${level} ${column} ${row}`;
         if (!this.#squares.has(key) && allowed > 0) {
           allowed -= 1;
-          this.#paint(key, column * edge, (row + 1) * edge, edge, size);
+          this.#paint(key, column * edge, (row + 1) * edge, edge, land);
         }
         const square = this.#squares.get(key);
         if (!square) continue;
@@ -46,13 +47,13 @@ export class Ground {
     }
   }
 
-  #paint(key, left, top, edge, size) {
+  #paint(key, left, top, edge, land) {
     // The oldest is the first of the map.
     if (this.#squares.size >= SQUARES_MAX) this.#squares.delete(this.#squares.keys().next().value);
     const square = document.createElement("canvas");
     square.width = square.height = PIXELS;
-    paintGround(square, left, top, edge, size);
-    this.layers?.paint(square, left, top, edge, size);
+    paintGround(square, left, top, edge, land);
+    this.layers?.paint(square, left, top, edge, land);
     this.#squares.set(key, square);
   }
 }

@@ -86,7 +86,7 @@ export class Layers {
   }
 
   /** Paints them over a square of the ground: the arguments are those of `paintGround`. */
-  paint(canvas, left, top, edge, size) {
+  paint(canvas, left, top, edge, { low, high }) {
     const isWall = this.#reader("Blocked", (bytes, at) => (bytes[at >> 3] >> (at & 7)) & 1);
     const tag = this.#reader("Tag", (bytes, at) => bytes[at]);
     const height = this.#reader("Height", (bytes, at) => ((bytes[2 * at] | (bytes[2 * at + 1] << 8)) << 16) >> 16);
@@ -110,7 +110,7 @@ export class Layers {
       const y = top - (row + 0.5) * unit;
       for (let column = 0; column < pixels; column += 1, at += 4) {
         const x = left + (column + 0.5) * unit;
-        if (x < 0 || y < 0 || x >= size[0] || y >= (size[1] ?? size[0])) continue;
+        if (x < low[0] || y < low[1] || x >= high[0] || y >= high[1]) continue;
         if (isWall?.(x, y)) {
           put(at, isWall(x, y - side) ? TOP : FACE, 1);
           continue;

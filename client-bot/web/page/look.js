@@ -109,10 +109,10 @@ export const SEA = `rgb(${DEEP})`;
 export const LAND = `rgb(${mix(GRASS, MEADOW, 0.5)})`;
 
 /**
- * Paints a square of the ground of a world of this size on a square canvas. `left` and `top` are
- * in units, and so is `edge`. Equal places look equal in all squares.
+ * Paints a square of the ground of a plane, from its low corner to the high one, on a square canvas.
+ * `left` and `top` are in units, and so is `edge`. Equal places look equal in all squares.
  */
-export function paintGround(canvas, left, top, edge, size) {
+export function paintGround(canvas, left, top, edge, land) {
   const context = canvas.getContext("2d", { alpha: false });
   const unit = canvas.width / edge;
   // With a pixel of the neighbours, into which it blends.
@@ -121,7 +121,7 @@ export function paintGround(canvas, left, top, edge, size) {
   for (let i = 0; i < cells * cells; i += 1) {
     const x = left + (((i % cells) - 0.5) * COARSE) / unit;
     const y = top - ((Math.floor(i / cells) - 0.5) * COARSE) / unit;
-    const colour = groundAt(x, y, size);
+    const colour = groundAt(x, y, land);
     for (let part = 0; part < 3; part += 1) image.data[4 * i + part] = colour[part];
     image.data[4 * i + 3] = 255;
   }
@@ -129,34 +129,34 @@ export function paintGround(canvas, left, top, edge, size) {
   small.width = small.height = cells;
   small.getContext("2d").putImageData(image, 0, 0);
   context.drawImage(small, -COARSE, -COARSE, cells * COARSE, cells * COARSE);
-  if (unit > 3) paintGrowth(context, unit, left, top, edge, size);
+  if (unit > 3) paintGrowth(context, unit, left, top, edge, land);
 }
 
 /** How far inside of the land a place is, in units: its shore is a little outside of the world. */
-function inland(x, y, [sizeX, sizeY = sizeX]) {
-  return Math.min(x, y, sizeX - x, sizeY - y) + 1 + 4 * noise(x / 6, y / 6);
+function inland(x, y, { low, high }) {
+  return Math.min(x - low[0], y - low[1], high[0] - x, high[1] - y) + 1 + 4 * noise(x / 6, y / 6);
 }
 
-function groundAt(x, y, size) {
-  const shore = inland(x, y, size);
+function groundAt(x, y, land) {
+  const shore = inland(x, y, land);
   if (shore < -FOAM) return mix(SHALLOW, DEEP, (-shore - FOAM) / 12);
   if (shore < 0) return mix(FOAMY, SHALLOW, smooth(-shore / FOAM));
   const grain = 0.16 * (noise(3 * x, 3 * y) - 0.5);
   const grass = mix(GRASS, MEADOW, 0.6 * noise(x / 19, y / 19) + 0.4 * noise(x / 5 + 50, y / 5) + grain);
   const dry = mix(grass, EARTH, smooth((noise(x / 31 + 90, y / 31) - 0.58) * 6) * 0.75);
-  const land = mix(mix(SAND, EARTH, 2 * grain + 0.1), dry, smooth((shore - 2.4) / 2));
-  return mix(FOAMY, land, smooth(shore / FOAM));
+  const soil = mix(mix(SAND, EARTH, 2 * grain + 0.1), dry, smooth((shore - 2.4) / 2));
+  return mix(FOAMY, soil, smooth(shore / FOAM));
 }
 
 /** Grass, stones and flowers, on what is computed from each place alone. */
-function paintGrowth(context, unit, left, top, edge, size) {
+function paintGrowth(context, unit, left, top, edge, land) {
   const STEP = 3;
   for (let row = Math.floor((top - edge) / STEP) - 1; row <= top / STEP + 1; row += 1) {
     for (let column = Math.floor(left / STEP) - 1; column <= (left + edge) / STEP + 1; column += 1) {
       const chance = hash(column, row);
       if (chance > 0.42) continue;
       const [x, y] = [(column + hash(column, row + 7e3)) * STEP, (row + hash(column + 7e3, row)) * STEP];
-      if (inland(x, y, size) < 6) continue;
+      if (inland(x, y, land) < 6) continue;
       context.save();
       context.translate((x - left) * unit, (top - y) * unit);
       context.scale(unit, unit);

@@ -9,7 +9,7 @@ import { Layers } from "./layers.js";
 import { Log } from "./log.js";
 import { Minimap } from "./minimap.js";
 import { Panel } from "./panel.js";
-import { DIRECTIONS, inWorld, stepOfKeys, stepTowards } from "./steps.js";
+import { DIRECTIONS, inPlane, stepOfKeys, stepTowards } from "./steps.js";
 import { Transport } from "./transport.js";
 
 /** The longest step, in units: worlds clamp each axis of it to what they allow. */
@@ -45,9 +45,9 @@ function begin() {
   banners.set("connection", { text: "Connecting …" });
 }
 
-/** Walks to a place, or to the edge of the world before it. */
+/** Walks to a place, or to the edge of the plane before it. */
 function go(place) {
-  if (shown.schema) scene.goal = inWorld(place, shown.schema.size);
+  if (scene.land) scene.goal = inPlane(place, scene.land);
 }
 
 /** Says what could not be done. */

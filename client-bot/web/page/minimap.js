@@ -1,4 +1,4 @@
-// The whole world, small: where the player is, how far it sees, and who is there.
+// The whole plane that the player is in, small: where the player is, how far it sees, and who is there.
 
 import { paintGround } from "./look.js";
 
@@ -11,6 +11,8 @@ const GROUND = 192;
 export class Minimap {
   #canvas;
   #schema = null;
+  #land = null;
+  #layers = null;
   #drawnAt = -REST_MS;
   #looks = [];
   #ground = document.createElement("canvas");
@@ -19,35 +21,45 @@ export class Minimap {
   constructor(canvas, go) {
     this.#canvas = canvas;
     canvas.addEventListener("pointerdown", (event) => {
-      if (!this.#schema) return;
+      if (!this.#land) return;
       const box = canvas.getBoundingClientRect();
-      const [sizeX, sizeY = sizeX] = this.#schema.size;
-      go([((event.clientX - box.left) / box.width) * sizeX, (1 - (event.clientY - box.top) / box.height) * sizeY]);
+      const { low, high } = this.#land;
+      const share = [(event.clientX - box.left) / box.width, 1 - (event.clientY - box.top) / box.height];
+      go(share.map((part, axis) => low[axis] + part * (high[axis] - low[axis])));
     });
   }
 
   setSchema(schema, looks) {
-    [this.#schema, this.#looks] = [schema, looks];
-    const [sizeX, sizeY = sizeX] = schema.size;
-    this.#ground.width = this.#ground.height = GROUND;
-    paintGround(this.#ground, 0, sizeY, Math.max(sizeX, sizeY), schema.size);
-    this.#canvas.style.aspectRatio = Math.min(2.5, Math.max(0.6, sizeX / sizeY));
+    [this.#schema, this.#looks, this.#land, this.#layers] = [schema, looks, null, null];
   }
 
   setLayers(layers) {
-    const [sizeX, sizeY = sizeX] = this.#schema.size;
-    layers.paint(this.#ground, 0, sizeY, Math.max(sizeX, sizeY), this.#schema.size);
+    this.#layers = layers;
+    this.#land = null;
+  }
+
+  /** Paints the ground of a plane. */
+  #show(land) {
+    this.#land = land;
+    const [sizeX, sizeY] = [land.high[0] - land.low[0], land.high[1] - land.low[1]];
+    this.#ground.width = this.#ground.height = GROUND;
+    for (const part of [{ paint: paintGround }, this.#layers]) {
+      part?.paint(this.#ground, land.low[0], land.high[1], Math.max(sizeX, sizeY), land);
+    }
+    this.#canvas.style.aspectRatio = Math.min(2.5, Math.max(0.6, sizeX / sizeY));
   }
 
   draw(scene, now) {
-    if (!this.#schema || now - this.#drawnAt < REST_MS) return;
+    if (!this.#schema || !scene.land || now - this.#drawnAt < REST_MS) return;
     this.#drawnAt = now;
+    if (this.#land?.number !== scene.land.number) this.#show(scene.land);
     const canvas = this.#canvas;
     const ratio = Math.min(2, devicePixelRatio);
     [canvas.width, canvas.height] = [canvas.clientWidth * ratio, canvas.clientHeight * ratio];
     const context = canvas.getContext("2d");
-    const [sizeX, sizeY = sizeX] = this.#schema.size;
-    const at = (x, y) => [(x / sizeX) * canvas.width, (1 - y / sizeY) * canvas.height];
+    const { low, high } = this.#land;
+    const [sizeX, sizeY] = [high[0] - low[0], high[1] - low[1]];
+    const at = (x, y) => [((x - low[0]) / sizeX) * canvas.width, (1 - (y - low[1]) / sizeY) * canvas.height];
     const scale = canvas.width / sizeX;
     const part = GROUND / Math.max(sizeX, sizeY);
     context.drawImage(this.#ground, 0, 0, sizeX * part, sizeY * part, 0, 0, canvas.width, canvas.height);

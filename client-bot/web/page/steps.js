@@ -24,10 +24,10 @@ export function stepTowards(from, goal, length) {
   return { step: [x * share, y * share], isThere: long < NEAR };
 }
 
-/** The place of a world of this size that is nearest to a place, which may be outside. */
-export function inWorld(place, size) {
-  // Positions go from 0 to just below the size.
-  return place.map((at, axis) => Math.min(Math.max(at, 0), size[axis] - FRACTION));
+/** The place of a plane, from its low corner to the high one, that is nearest to a place. */
+export function inPlane(place, { low, high }) {
+  // Positions go to just below the high corner.
+  return place.map((at, axis) => Math.min(Math.max(at, low[axis]), high[axis] - FRACTION));
 }
 
 /** In units. */

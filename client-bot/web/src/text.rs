@@ -6,6 +6,7 @@ use client_core::{
     Entity, EventType, Game, LayerInfo, LayerKind, LinkState, NamedEvent, Ranking, View,
 };
 use serde::Serialize;
+use shared::world::plane::Atlas;
 use shared::world::schema::KindAttribute;
 use shared::world::spawn::SpawnArea;
 use shared::{
@@ -30,6 +31,46 @@ pub struct SchemaText<'a> {
     zones: Vec<ZoneText<'a>>,
     /// The slot of what the whole world shares.
     world: Option<u32>,
+    /// Where its planes are, if it has some.
+    planes: Option<PlanesText<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct PlanesText<'a> {
+    /// The edges of plane 0, in units as all of it.
+    size: [f64; 2],
+    gap: f64,
+    groups: Vec<PlaneText<'a>>,
+}
+
+/// The copies of a plane.
+#[derive(Debug, Serialize)]
+struct PlaneText<'a> {
+    name: &'a str,
+    size: [f64; 2],
+    copies: u32,
+    columns: u32,
+    stride: [f64; 2],
+    low: f64,
+}
+
+impl PlanesText<'_> {
+    fn of(atlas: &Atlas) -> Option<PlanesText<'_>> {
+        let units = |raw: i32| Fixed::from_raw(raw).to_f64();
+        let groups = atlas.groups.iter().map(|group| PlaneText {
+            name: &group.name,
+            size: group.size.map(units),
+            copies: group.copies,
+            columns: group.columns,
+            stride: group.stride.map(units),
+            low: units(group.low),
+        });
+        (!atlas.is_empty()).then(|| PlanesText {
+            size: atlas.size.map(units),
+            gap: units(atlas.gap),
+            groups: groups.collect(),
+        })
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -187,6 +228,7 @@ impl SchemaText<'_> {
             symbols: &schema.symbols,
             zones: schema.zones.iter().map(ZoneText::of).collect(),
             world: schema.world_entity().map(|world| world.slot.0),
+            planes: PlanesText::of(&schema.atlas),
         }
     }
 }

@@ -52,6 +52,7 @@ fn welcomed(made_for: &Schema, schema: &Schema) -> Client {
         layers: vec![],
         doors: vec![],
         rankings: vec![],
+        planes: Default::default(),
     });
     let mut bytes = vec![];
     length::put(body.len(), &mut bytes);

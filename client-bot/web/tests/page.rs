@@ -127,7 +127,15 @@ fn a_ticket_behind_the_token_is_kept_and_one_too_short_is_none() {
 
 #[test]
 fn what_the_page_computes_by_itself_is_right() {
-    for name in ["steps", "camera", "gestures", "log", "look", "websocket"] {
+    for name in [
+        "steps",
+        "camera",
+        "gestures",
+        "log",
+        "look",
+        "planes",
+        "websocket",
+    ] {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{name}.mjs"));
         let Ok(status) = Command::new("node").arg(tests).status() else {
             println!("skipped: there is no node");

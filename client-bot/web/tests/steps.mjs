@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { inWorld, stepOfKeys, stepTowards } from "../page/steps.js";
+import { inPlane, stepOfKeys, stepTowards } from "../page/steps.js";
 
 test("a step is as long in all directions", () => {
   assert.deepEqual(stepOfKeys(["KeyD"], 2), [2, 0]);
@@ -27,9 +27,10 @@ test("a step towards a place ends there", () => {
   assert.ok(Math.abs(Math.hypot(...step) - 2) < 1e-9);
 });
 
-test("a place outside the world is its nearest edge", () => {
+test("a place outside of a plane is its nearest edge", () => {
   const last = 100 - 1 / 4096;
-  assert.deepEqual(inWorld([50, 20], [100, 100]), [50, 20]);
-  assert.deepEqual(inWorld([-3, 120], [100, 100, 9]), [0, last]);
-  assert.deepEqual(inWorld([1e9, -1e9], [100, 40]), [last, 0]);
+  const world = { low: [0, 0], high: [100, 100] };
+  assert.deepEqual(inPlane([50, 20], world), [50, 20]);
+  assert.deepEqual(inPlane([-3, 120], world), [0, last]);
+  assert.deepEqual(inPlane([1e9, -1e9], { low: [60, 40], high: [100, 90] }), [last, 40]);
 });

@@ -1,7 +1,7 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 46] = [
+pub const BUILTINS: [(&str, &str); 51] = [
     ("require", "require(condition, \"reason\")"),
     ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
@@ -38,6 +38,11 @@ pub const BUILTINS: [(&str, &str); 46] = [
     ("first_hit", "first_hit(place, place, distance)"),
     ("approach", "approach(place, place, distance, cells)"),
     ("toward", "toward(place, \"field\", distance)"),
+    ("plane", "plane(place)"),
+    ("local", "local(place)"),
+    ("in_plane", "in_plane(number, point)"),
+    ("first_plane", "first_plane(\"plane\")"),
+    ("copies", "copies(\"plane\")"),
     ("tick", "tick()"),
     ("has", "has(entity.attribute)"),
     ("after", "after(ticks, command(…))"),
@@ -55,7 +60,7 @@ pub const BUILTINS: [(&str, &str); 46] = [
 
 /// Built-in functions that are younger than the scripts of some worlds. Where a script has a function
 /// of this name, its own is meant: no world stops compiling as there are more.
-pub const YIELDING: [&str; 18] = [
+pub const YIELDING: [&str; 23] = [
     "sine",
     "cosine",
     "angle",
@@ -74,4 +79,9 @@ pub const YIELDING: [&str; 18] = [
     "rank",
     "top",
     "cancel",
+    "plane",
+    "local",
+    "in_plane",
+    "first_plane",
+    "copies",
 ];

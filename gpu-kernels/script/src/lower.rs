@@ -39,6 +39,7 @@ mod layer;
 mod log;
 mod loops;
 mod newborn;
+mod plane;
 mod send;
 pub mod sites;
 mod statement;

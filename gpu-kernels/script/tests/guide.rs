@@ -7,6 +7,7 @@ use script::{BUILTINS, builtin};
 use shared::world::field::{COST_MAX, FIELD_CELLS_MAX, FIELDS_MAX, REFRESH_TICKS_MAX};
 use shared::world::hook::{CARRIED_EDGE_MAX, HOOKS_MAX, ZONES_MAX};
 use shared::world::logic::{Constant, Constants, Text};
+use shared::world::plane::{PLANE_NAMES_MAX, PLANES_MAX};
 use shared::world::ranking::RANKINGS_MAX;
 
 use crate::common;
@@ -24,6 +25,7 @@ const NUMBERS: &str = include_str!("../../../server/worlds/numbers.md");
 const ASKING: &str = include_str!("../../../server/worlds/asking.md");
 const DOORS: &str = include_str!("../../../server/worlds/doors.md");
 const FIELDS: &str = include_str!("../../../server/worlds/fields.md");
+const PLANES: &str = include_str!("../../../server/worlds/planes.md");
 const LAYERS: &str = include_str!("../../../server/worlds/layers.md");
 const USAGE: &str = include_str!("../../../server/worlds/usage.md");
 const SHARED: &str = include_str!("../../../server/worlds/shared.md");
@@ -106,6 +108,19 @@ fn examples_of_fields_compile() {
     assert!(FIELDS.contains(&format!(
         "at most {FIELDS_MAX} fields and {FIELD_CELLS_MAX} cells"
     )));
+}
+
+#[test]
+fn examples_of_planes_compile() {
+    let file = blocks_of(PLANES, "toml").next().unwrap();
+    let schema = world_file::parse(file, "test").unwrap().schema;
+    assert_eq!(schema.atlas.count(), 11);
+    let texts = blocks_of(PLANES, "rust").map(|block| Text::new("test.rs", block));
+    let texts: Vec<Text> = texts.collect();
+    let logic = common::compile_for(&schema, &texts, &Constants::default()).unwrap();
+    assert_eq!(logic.commands.len(), 5);
+    assert!(PLANES.contains(&format!("at most {PLANES_MAX} planes")));
+    assert!(PLANES.contains(&format!("{PLANE_NAMES_MAX} `[[plane]]`")));
 }
 
 #[test]
@@ -208,7 +223,7 @@ fn every_warning_has_its_row_and_the_tests_of_the_guide_compile() {
 fn every_built_in_function_has_an_example() {
     for (name, _) in BUILTINS {
         let call = format!("{name}(");
-        let all = [LAYERS, DOORS, FIELDS, ASKING, USAGE]
+        let all = [LAYERS, DOORS, FIELDS, PLANES, ASKING, USAGE]
             .into_iter()
             .flat_map(|page| blocks_of(page, "rust"));
         let mut all = blocks("rust").chain(all);

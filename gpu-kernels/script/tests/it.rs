@@ -18,6 +18,7 @@ mod messages;
 mod mutated;
 mod native;
 mod native_speed;
+mod planes;
 mod play;
 mod programs;
 mod ptx;

@@ -16,6 +16,7 @@ use shared::world::config::{InterestMode, VISIBLE_MAX, WorldConfig};
 use shared::world::door::Door;
 use shared::world::fixed::Fixed;
 use shared::world::id::{CAPACITY_MAX, EntityId, Tick};
+use shared::world::plane::PLANE_NAMES_MAX;
 use shared::world::schema::{Schema, WorldInfo};
 use shared::world::source::Origin;
 use shared::{Limits, WorldConstant};
@@ -26,7 +27,7 @@ use super::logic::{self, Texts};
 use super::ranges::Ranges;
 use super::{
     collections, commands, doors, engine, fields, initial, interest, kinds, layers, limits, motion,
-    rankings, raw, regions, remarks, spawn, wire_step, zones,
+    planes, rankings, raw, regions, remarks, spawn, wire_step, zones,
 };
 
 /// A world without problems.
@@ -67,18 +68,34 @@ pub(super) fn build(
     };
     let problems = &mut rejected.problems;
     let mut info = info(&raw.world, problems);
-    let populations = problems.take_or(vec![], populations(raw_kinds, info.capacity));
+    let populations = problems.take_or(vec![], populations(raw, raw_kinds, info.capacity));
     // What the whole world shares has a slot of its own.
     info.capacity += u32::from(raw_kinds.iter().any(|kind| kind.is_shared));
     let mut ranges = Ranges::declared();
     let edge_max = regions::limits(&mut ranges, &raw.limits, &info, raw_kinds, problems);
-    let places = spawn::places(&info, raw_kinds, problems);
-    let spawns = spawn::areas(&info, raw_kinds, problems);
+    let atlas = planes::atlas(&info, raw, raw_kinds, problems);
+    let mut places = spawn::places(&info, &atlas, raw_kinds, problems);
+    let mut spawns = spawn::areas(&info, &atlas, raw_kinds, problems);
+    let in_planes = (&mut places[..], &mut spawns[..]);
+    planes::lay_kinds(
+        &info,
+        &atlas,
+        raw.world.seed,
+        raw_kinds,
+        in_planes,
+        problems,
+    );
+    planes::keep_at_home(&info, &atlas, &mut spawns);
     let step = problems.take_or(0, wire_step::of_positions(&raw.world));
-    let mut layers = layers::read(&info, &raw.layer, texts.beside(), problems);
+    let mut layers = layers::read(&info, &atlas, raw, texts.beside(), problems);
+    if !atlas.is_empty() {
+        let extent = atlas.extent().map(Fixed::from_raw);
+        info.size[..2].copy_from_slice(&extent);
+    }
     let images = std::mem::take(&mut layers.inlined);
     let layer_tags = layers.tags.clone();
     let mut schema = kinds::schema(info, step, raw_kinds, &layers.tags, problems);
+    schema.atlas = atlas;
     if problems.is_empty() {
         schema.layers = layers::finish(layers, &schema);
     }
@@ -91,6 +108,12 @@ pub(super) fn build(
         None => 0,
         Some(name) => problems.take_or(0, kinds::placed(&schema, "world.player_kind", name)),
     };
+    if let Some(kind) = raw_kinds.get(usize::from(player_kind))
+        && kind.plane.is_some()
+    {
+        let message = "expected none, as players are born in the world itself";
+        problems.take::<()>(problem(format!("{}.plane", kind.key()), message));
+    }
     let falls = engine::falls(&schema, raw_kinds, problems);
     let tells_owner = problems.take_or(None, engine::tells_owner(&schema, raw_kinds));
     let persists = problems.take_or(vec![], engine::persists(&schema, raw_kinds, player_kind));
@@ -100,6 +123,7 @@ pub(super) fn build(
     let spectators = problems.take_or(None, spectators);
     let motion = motion::motion(&schema, &raw.world, problems);
     schema.zones = zones::zones(&schema, &raw.zone, problems);
+    planes::check_zones(&schema.atlas, &schema.zones, problems);
     schema.rankings = rankings::rankings(&schema, &raw.ranking, problems);
     if problems.is_empty() {
         schema.fields = fields::fields(&schema, &layer_tags, &raw.field, problems);
@@ -124,6 +148,9 @@ pub(super) fn build(
         }
         if !schema.fields.is_empty() {
             problems.take(fields::add_text(&schema.fields, &mut logic.texts));
+        }
+        if !schema.atlas.is_empty() {
+            problems.take(planes::add_text(&schema.atlas, &mut logic.texts));
         }
         if !schema.rankings.is_empty() {
             problems.take(rankings::add_text(&schema.rankings, &mut logic.texts));
@@ -289,13 +316,14 @@ fn constants(names: &[String], declared: &Declared, problems: &mut Problems) -> 
 
 /// How many of each kind are born in the first tick.
 /// How many of each kind are born in the first tick, those at places of their own included.
-fn populations(kinds: &[raw::Kind], capacity: u32) -> Result<Vec<u32>, Problem> {
+fn populations(raw: &raw::World, kinds: &[raw::Kind], capacity: u32) -> Result<Vec<u32>, Problem> {
     if !(1..=KINDS_MAX).contains(&kinds.len()) {
         return unexpected("kind", kinds.len(), format!("1 to {KINDS_MAX} kinds"));
     }
     let number = |kind: &raw::Kind| {
         let places = u32::try_from(kind.places.len()).unwrap_or(u32::MAX);
-        kind.population.saturating_add(places)
+        let all = kind.population.saturating_add(places);
+        all.saturating_mul(planes::copies_of(raw, kind))
     };
     let populations: Vec<u32> = kinds.iter().map(number).collect();
     let all = populations.iter().map(|&p| u64::from(p)).sum::<u64>();
@@ -408,6 +436,7 @@ fn largest_welcome(schema: &Schema) -> Welcome {
         layers: vec![largest_layer(); 3],
         doors: vec![largest_door(); KINDS_MAX],
         rankings: RankingInfo::all(schema),
+        planes: schema.atlas.clone(),
     }
 }
 
@@ -440,6 +469,7 @@ const SCHEMA_BYTES_MAX: usize = WELCOME_BYTES_MAX
     - REASONS_BYTES_MAX
     - LAYERS_BYTES_MAX
     - DOORS_BYTES_MAX
+    - PLANES_BYTES_MAX
     - 257;
 /// The room for other servers there, each with its length.
 const SERVERS_BYTES_MAX: usize = SERVERS_MAX * (ADDRESS_BYTES_MAX + 3);
@@ -447,5 +477,7 @@ const SERVERS_BYTES_MAX: usize = SERVERS_MAX * (ADDRESS_BYTES_MAX + 3);
 const LAYERS_BYTES_MAX: usize = 5 * TAGS_MAX + 3 * 32;
 /// The room for doors there, which most kinds can be.
 const DOORS_BYTES_MAX: usize = 9 * KINDS_MAX + 2;
+/// The room for planes there, each with its name and eight numbers.
+const PLANES_BYTES_MAX: usize = PLANE_NAMES_MAX * (planes::PLANE_NAME_BYTES_MAX + 2 + 40) + 22;
 /// The room for reasons there, each with its length.
 const REASONS_BYTES_MAX: usize = REASONS_MAX * (REASON_BYTES_MAX + 2);

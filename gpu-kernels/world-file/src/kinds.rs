@@ -9,6 +9,7 @@ use shared::world::collection::{Member, declared_name, member};
 use shared::world::columns::{ATTRIBUTES_MAX, KIND_ATTRIBUTES_MAX};
 use shared::world::command::CommandSchema;
 use shared::world::layer::Layers;
+use shared::world::plane::Atlas;
 use shared::world::schema::{Kind, KindAttribute, KindRegions, Schema, WorldInfo};
 use shared::world::symbols::{SymbolSet, Symbols};
 use shared::world::words::{LENGTH_MAX, TextHandle};
@@ -105,6 +106,7 @@ pub(super) fn schema(
         rankings: vec![],
         doors: vec![],
         fields: vec![],
+        atlas: Atlas::default(),
         world_kind: raw_kinds
             .iter()
             .position(|raw| raw.is_shared)

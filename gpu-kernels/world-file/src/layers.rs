@@ -8,54 +8,202 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use shared::wire::layers::TAGS_MAX;
 use shared::world::fixed::Fixed;
-use shared::world::layer::{CELLS_MAX, Layers, Plane, Planes, cells_of};
+use shared::world::layer::{CELLS_MAX, Layers, Sheet, Sheets, cells_of};
 use shared::world::logic::Text;
+use shared::world::plane::{Atlas, Rectangle};
 use shared::world::schema::{Schema, WorldInfo};
 
+use super::cells::{BLOCKED, edge_bits};
 use super::check::{Problem, Problems, one_of, problem, unexpected};
 use super::folder;
 use super::image::{self, Pixels};
 use super::logic::add_note;
-use super::raw;
+use super::{planes, raw};
 
 /// The layers of a file, before their tags are symbols.
 #[derive(Default)]
 pub(super) struct Read {
-    pub planes: Planes,
+    pub sheets: Sheets,
     pub tags: Vec<String>,
     /// Images by where the file names them: as they stand in what the world is made from.
     pub inlined: Vec<(Range<usize>, String)>,
 }
 
-/// Reads all layers. Images are beside the world file, unless they stand in it.
+/// Reads all layers, those of planes into each of their copies. Images are beside the world file, unless
+/// they stand in it. `world` has the size of the world without its planes.
 pub(super) fn read(
     world: &WorldInfo,
-    raw: &[raw::Layer],
+    atlas: &Atlas,
+    raw: &raw::World,
     beside: Option<&Path>,
     problems: &mut Problems,
 ) -> Read {
     let mut read = Read::default();
-    for layer in raw {
+    let mut seen: Vec<(&str, &Option<String>)> = vec![];
+    for layer in &raw.layer {
         let key = format!("layer.{}", layer.name);
-        let has = match layer.name.as_str() {
-            BLOCKED => read.planes.blocked.is_some(),
-            HEIGHT => read.planes.height.is_some(),
-            TAG => read.planes.tag.is_some(),
-            _ => {
-                let expected = one_of([BLOCKED, HEIGHT, TAG]);
-                let found = format!("{:?}", layer.name);
-                problems.take::<()>(unexpected(format!("{key}.name"), found, expected));
-                continue;
-            }
-        };
-        if has {
+        if ![BLOCKED, HEIGHT, TAG].contains(&&*layer.name) {
+            let expected = one_of([BLOCKED, HEIGHT, TAG]);
+            let found = format!("{:?}", layer.name);
+            problems.take::<()>(unexpected(format!("{key}.name"), found, expected));
+            continue;
+        }
+        if seen.contains(&(&layer.name, &layer.plane)) {
             problems.take::<()>(problem(key, "expected one layer of this name"));
             continue;
         }
-        let added = add(&key, world, layer, beside, &mut read);
+        seen.push((&layer.name, &layer.plane));
+        let added = match atlas.is_empty() && layer.plane.is_none() {
+            true => add(&key, world, layer, beside, &mut read),
+            false => add_in_planes(&key, world, atlas, layer, beside, &mut read),
+        };
         problems.take(added);
     }
+    if !atlas.is_empty() {
+        let free = problems.take(wall_between(atlas, raw, &seen, &mut read.sheets));
+        read.sheets.home = free.map_or([0; 2], |()| atlas.size);
+    }
     read
+}
+
+/// Adds a layer of the world itself, or one of a plane to all of its copies.
+fn add_in_planes(
+    key: &str,
+    world: &WorldInfo,
+    atlas: &Atlas,
+    raw: &raw::Layer,
+    beside: Option<&Path>,
+    read: &mut Read,
+) -> Result<(), Problem> {
+    let (first, copies) = match &raw.plane {
+        None => (0, 1),
+        Some(name) => planes::named(atlas, &format!("{key}.plane"), name)?,
+    };
+    let mut own = world.clone();
+    for (edge, size) in own.size.iter_mut().zip(atlas.rectangle(first).size) {
+        *edge = Fixed::from_raw(size);
+    }
+    let mut drawn = Read::default();
+    add(key, &own, raw, beside, &mut drawn)?;
+    read.inlined.append(&mut drawn.inlined);
+    let lows = (first..first + copies).map(|plane| atlas.rectangle(plane).low);
+    let lay = Laying {
+        key,
+        width: own.size[0].raw(),
+        lows: lows.collect(),
+        extent: atlas.extent(),
+    };
+    if let Some(sheet) = drawn.sheets.blocked {
+        lay.lay(&mut read.sheets.blocked, &sheet, true)?;
+    }
+    if let Some(sheet) = drawn.sheets.height {
+        lay.lay(&mut read.sheets.height, &sheet, 0)?;
+    }
+    if let Some(mut sheet) = drawn.sheets.tag {
+        let mut numbers = vec![0];
+        for tag in drawn.tags {
+            let known = read.tags.iter().position(|known| *known == tag);
+            let at = known.unwrap_or_else(|| {
+                read.tags.push(tag);
+                read.tags.len() - 1
+            });
+            let Ok(number) = u8::try_from(at + 1) else {
+                let expected = format!("at most {TAGS_MAX} tags in all planes");
+                return unexpected(format!("{key}.tags"), at + 1, expected);
+            };
+            numbers.push(number);
+        }
+        for cell in &mut sheet.cells {
+            *cell = numbers.get(usize::from(*cell)).copied().unwrap_or(0);
+        }
+        lay.lay(&mut read.sheets.tag, &sheet, 0)?;
+    }
+    Ok(())
+}
+
+/// Where the cells of a drawing go.
+struct Laying<'a> {
+    key: &'a str,
+    /// Of the drawing, in raw units.
+    width: i32,
+    /// The low corner of each copy.
+    lows: Vec<[i32; 2]>,
+    /// Of the whole space.
+    extent: [i32; 2],
+}
+
+impl Laying<'_> {
+    /// Lays cells into those of the whole space, which are `ground` elsewhere.
+    fn lay<T: Copy>(
+        &self,
+        into: &mut Option<Sheet<T>>,
+        drawn: &Sheet<T>,
+        ground: T,
+    ) -> Result<(), Problem> {
+        let edge_bits = drawn.edge_bits;
+        let cells = self.extent.map(|size| cells_of(size, edge_bits));
+        check_cells(&format!("{}.cell", self.key), cells)?;
+        let row = cells[0] as usize;
+        let sheet = into.get_or_insert_with(|| Sheet {
+            edge_bits,
+            cells: vec![ground; row * cells[1] as usize],
+        });
+        if sheet.edge_bits != edge_bits {
+            let message = "expected the same in all planes, as their cells are one grid";
+            return problem(format!("{}.cell", self.key), message);
+        }
+        let width = cells_of(self.width, edge_bits) as usize;
+        for low in &self.lows {
+            let [x, y] = low.map(|axis| (axis >> edge_bits) as usize);
+            for (above, own) in (y..).zip(drawn.cells.chunks(width)) {
+                let start = above * row + x;
+                sheet.cells[start..start + width].copy_from_slice(own);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Blocks what lies between planes, and leaves those free of which the file says no walls.
+fn wall_between(
+    atlas: &Atlas,
+    raw: &raw::World,
+    seen: &[(&str, &Option<String>)],
+    sheets: &mut Sheets,
+) -> Result<(), Problem> {
+    let edge_bits = planes::walls_edge(raw, atlas.size);
+    let cells = atlas.extent().map(|size| cells_of(size, edge_bits));
+    check_cells("plane", cells)?;
+    let row = cells[0] as usize;
+    let walls = sheets.blocked.get_or_insert_with(|| Sheet {
+        edge_bits,
+        cells: vec![true; row * cells[1] as usize],
+    });
+    for (plane, Rectangle { low, size }) in (0..).zip(atlas.rectangles()) {
+        let name = atlas.name_of(plane).map(|(name, _)| name);
+        let is_drawn =
+            |(layer, of): &(&str, &Option<String>)| *layer == BLOCKED && of.as_deref() == name;
+        if seen.iter().any(is_drawn) {
+            continue;
+        }
+        let [x, y] = low.map(|axis| (axis >> edge_bits) as usize);
+        let [width, height] = size.map(|edge| (edge >> edge_bits) as usize);
+        for above in y..y + height {
+            walls.cells[above * row + x..][..width].fill(false);
+        }
+    }
+    Ok(())
+}
+
+/// The cells that cover a world must not be too many.
+fn check_cells(key: &str, cells: [i32; 2]) -> Result<(), Problem> {
+    if cells.iter().all(|&cells| cells <= CELLS_MAX) {
+        return Ok(());
+    }
+    let found = format!("{} times {}", cells[0], cells[1]);
+    let expected =
+        format!("cells so large that {CELLS_MAX} along an axis cover the world and its planes");
+    unexpected(key, found, expected)
 }
 
 /// The layers of a world whose symbols have their numbers.
@@ -67,8 +215,8 @@ pub(super) fn finish(mut read: Read, schema: &Schema) -> Layers {
             .unwrap_or(-1)
     };
     let numbers = read.tags.iter().map(number);
-    read.planes.tag_symbols = numbers.collect();
-    Layers::new(schema.world.size_raw(), &read.planes)
+    read.sheets.tag_symbols = numbers.collect();
+    Layers::new(schema.world.size_raw(), &read.sheets)
 }
 
 /// Adds a text to those of a world with layers that says which they are: so whatever depends on the
@@ -141,7 +289,7 @@ fn add(
             if cells.iter().all(|&is_blocked| is_blocked) {
                 return problem(key, "expected at least one cell that is free");
             }
-            read.planes.blocked = Some(Plane { edge_bits, cells });
+            read.sheets.blocked = Some(Sheet { edge_bits, cells });
         }
         HEIGHT => {
             let cells = match pixels {
@@ -161,7 +309,7 @@ fn add(
                     })?
                 }
             };
-            read.planes.height = Some(Plane { edge_bits, cells });
+            read.sheets.height = Some(Sheet { edge_bits, cells });
         }
         _ => {
             let (cells, tags) = match pixels {
@@ -178,7 +326,7 @@ fn add(
                     (cells, tags)
                 }
             };
-            read.planes.tag = Some(Plane { edge_bits, cells });
+            read.sheets.tag = Some(Sheet { edge_bits, cells });
             read.tags = tags;
         }
     }
@@ -274,19 +422,6 @@ impl Source<'_> {
     }
 }
 
-/// The binary logarithm of the edge of a cell, in raw units.
-fn edge_bits(key: &str, cell: f64) -> Result<u32, Problem> {
-    let units = |bits: u32| (f64::from(bits) - f64::from(Fixed::FRACTION_BITS)).exp2();
-    match EDGE_BITS.into_iter().find(|&bits| units(bits) == cell) {
-        Some(bits) => Ok(bits),
-        None => {
-            let (least, most) = (units(EDGE_BITS.start), units(EDGE_BITS.end - 1));
-            let expected = format!("a power of two from {least} to {most}");
-            unexpected(format!("{key}.cell"), cell, expected)
-        }
-    }
-}
-
 type Legend = BTreeMap<String, toml::Value>;
 
 fn key_char(key: &str, text: &str) -> Result<char, Problem> {
@@ -376,10 +511,7 @@ pub(super) fn inline(text: &str, mut images: Vec<(Range<usize>, String)>) -> Str
     text
 }
 
-const BLOCKED: &str = "blocked";
 const HEIGHT: &str = "height";
 const TAG: &str = "tag";
-/// From 1/16 unit to 1024 units.
-const EDGE_BITS: Range<u32> = 8..23;
 const INLINE: &str = "data:image/png;base64,";
 const TEXT_FILE: &str = "world-layers.rs";

@@ -31,7 +31,8 @@
 //! | `spawn` | `spawn` of `[[kind]]` |
 //! | `doors` | `blocks` of `[[kind]]` |
 //! | `fields` | `[[field]]` |
-//! | `layers`, `image` | `[[layer]]`: drawings and images |
+//! | `planes` | `[[plane]]` |
+//! | `layers`, `image`, `cells` | `[[layer]]`: drawings and images |
 //! | [`maps`] | maps of editors, as images of layers |
 //! | `ranges` | the keys of `[limits]` and their ranges |
 //! | `limits` | what of these follows from the rest of the world |
@@ -44,6 +45,7 @@
 #![deny(unsafe_code)]
 
 mod build;
+mod cells;
 mod check;
 mod collections;
 mod commands;
@@ -67,6 +69,7 @@ mod motion;
 mod names;
 mod overrides;
 mod parse;
+mod planes;
 mod ranges;
 mod rankings;
 mod raw;

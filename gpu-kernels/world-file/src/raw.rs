@@ -25,6 +25,7 @@ pub struct World {
     pub ranking: Vec<Ranking>,
     pub layer: Vec<Layer>,
     pub field: Vec<Field>,
+    pub plane: Vec<Plane>,
 }
 
 #[derive(Deserialize)]
@@ -47,6 +48,7 @@ pub struct Section {
     pub velocity: Option<Vec<String>>,
     pub attributes: Vec<Attribute>,
     pub constants: Vec<String>,
+    pub gap: Option<f64>,
 }
 
 /// By distance.
@@ -75,6 +77,7 @@ impl Default for Section {
             velocity: None,
             attributes: vec![],
             constants: vec![],
+            gap: None,
         }
     }
 }
@@ -87,6 +90,8 @@ pub struct Kind {
     pub population: u32,
     #[serde(default)]
     pub places: Vec<Vec<f64>>,
+    /// The plane each of whose copies has its population and its places.
+    pub plane: Option<String>,
     pub respawn_ticks: Option<u32>,
     pub born: Option<String>,
     pub publishes: Option<Vec<f64>>,
@@ -116,6 +121,7 @@ impl Kind {
             name: SHARED_KIND.to_owned(),
             population: 0,
             places: vec![],
+            plane: None,
             respawn_ticks: None,
             born: None,
             publishes: None,
@@ -153,6 +159,8 @@ pub struct Zone {
 #[serde(deny_unknown_fields)]
 pub struct Layer {
     pub name: String,
+    /// `None`: of the world itself.
+    pub plane: Option<String>,
     /// The edge of a cell, in units.
     #[serde(default = "one")]
     pub cell: f64,
@@ -162,6 +170,19 @@ pub struct Layer {
     pub legend: BTreeMap<String, toml::Value>,
     #[serde(default)]
     pub tags: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plane {
+    pub name: String,
+    pub size: Vec<f64>,
+    #[serde(default = "one_copy")]
+    pub copies: u32,
+}
+
+fn one_copy() -> u32 {
+    1
 }
 
 #[derive(Deserialize)]
@@ -388,6 +409,7 @@ pub fn default_kinds() -> Vec<Kind> {
         name: "player".to_owned(),
         population: 0,
         places: vec![],
+        plane: None,
         respawn_ticks: None,
         born: None,
         publishes: None,

@@ -38,6 +38,7 @@ pub(super) fn read(table: DeTable<'_>, lines: &Lines<'_>) -> (raw::World, Proble
             "ranking" => world.ranking = reader.list("ranking", start, value),
             "layer" => world.layer = reader.list("layer", start, value),
             "field" => world.field = reader.list("field", start, value),
+            "plane" => world.plane = reader.list("plane", start, value),
             "every" => world.every = reader.list("every", start, value),
             other => {
                 let message = unknown_key(other, PARTS);
@@ -146,6 +147,6 @@ fn found(value: &DeValue<'_>) -> String {
 }
 
 const PARTS: &str = "one of `world`, `limits`, `logic`, `commands`, `spectators`, `kind`, `zone`, `ranking`, `layer`, \
-     `field`, `every`";
+     `field`, `plane`, `every`";
 /// The most problems of one part; a file with more is mended in several rounds.
 const PROBLEMS_MAX: usize = 64;

@@ -1,20 +1,23 @@
 //! `places` and `spawn` of `[[kind]]`: where entities are born.
 
+use shared::world::plane::Atlas;
 use shared::world::schema::WorldInfo;
 use shared::world::spawn::SpawnArea;
 
 use super::check::{Problem, Problems, SIZE_MAX, fixed, problem, unexpected};
-use super::raw;
+use super::{planes, raw};
 
 /// By kind.
 pub(super) fn areas(
     world: &WorldInfo,
+    atlas: &Atlas,
     kinds: &[raw::Kind],
     problems: &mut Problems,
 ) -> Vec<Option<SpawnArea>> {
     let area = |kind: &raw::Kind| {
         let raw = kind.spawn.as_ref()?;
-        problems.take(area(&format!("{}.spawn", kind.key()), world, raw))
+        let world = planes::info_of(world, atlas, kind);
+        problems.take(area(&format!("{}.spawn", kind.key()), &world, raw))
     };
     kinds.iter().map(area).collect()
 }
@@ -22,14 +25,16 @@ pub(super) fn areas(
 /// By kind: where one each is born in the first tick.
 pub(super) fn places(
     world: &WorldInfo,
+    atlas: &Atlas,
     kinds: &[raw::Kind],
     problems: &mut Problems,
 ) -> Vec<Vec<[i32; 3]>> {
     let mut places = vec![];
     for kind in kinds {
+        let world = planes::info_of(world, atlas, kind);
         let own = kind.places.iter().enumerate().filter_map(|(i, raw)| {
             let key = format!("{}.places[{i}]", kind.key());
-            problems.take(point(&key, world, raw))
+            problems.take(point(&key, &world, raw))
         });
         places.push(own.collect());
     }

@@ -668,7 +668,8 @@ extra = 1
         "w.toml:21:1: every[0].extra: unknown key `extra`, expected one of `kind`, `ticks`, \
          `command`, `words`, `at`",
         "w.toml:23:2: game: unknown key `game`, expected one of `world`, `limits`, `logic`, \
-         `commands`, `spectators`, `kind`, `zone`, `ranking`, `layer`, `field`, `every`",
+         `commands`, `spectators`, `kind`, `zone`, `ranking`, `layer`, `field`, `plane`, \
+         `every`",
     ];
     assert_eq!(told, expected);
 }
@@ -1296,7 +1297,7 @@ fn a_schema_that_clients_would_not_read_is_rejected() {
         "{message}"
     );
     let message = rejected(80_000).expect("it is too long");
-    assert!(message.contains("at most 941956 are allowed"), "{message}");
+    assert!(message.contains("at most 940238 are allowed"), "{message}");
 }
 
 #[test]

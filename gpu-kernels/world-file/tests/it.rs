@@ -5,5 +5,6 @@ mod collections;
 mod columns;
 mod file;
 mod maps;
+mod planes;
 mod texts;
 mod wide;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use shared::wire::control::{Quotas, Ticket};
 use shared::wire::layers::LayerInfo;
 use shared::wire::rankings::RankingInfo;
-use shared::wire::{LONGER_WELCOME_VERSION, codec, length};
+use shared::wire::{LONGER_WELCOME_VERSION, PLANES_VERSION, codec, length};
 use shared::{ClientRow, EntityId, Schema, Tick, WorldConfig};
 
 use crate::servers::Others;
@@ -17,6 +17,7 @@ pub struct SharedWelcome {
     /// The last field.
     doors: Bytes,
     rankings: Bytes,
+    planes: Bytes,
 }
 
 /// The fields that differ by client.
@@ -48,13 +49,14 @@ impl SharedWelcome {
             layers: codec::to_bytes(&layers).into(),
             doors: codec::to_bytes(&schema.doors).into(),
             rankings: codec::to_bytes(&RankingInfo::all(&config.schema)).into(),
+            planes: codec::to_bytes(&schema.atlas).into(),
         }
     }
 
     /// The bytes of a [`Welcome`](shared::wire::control::Welcome) with the length in front of
     /// them, in parts, as clients of a version read it. Its fields are written one after the other,
     /// so parts can be joined.
-    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 7] {
+    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 8] {
         let mut head = codec::to_bytes(&(
             own.tick,
             own.entity,
@@ -73,12 +75,17 @@ impl SharedWelcome {
             true => (Bytes::new(), Bytes::new()),
             false => (self.doors.clone(), self.rankings.clone()),
         };
-        let rest = [world, servers.into(), reasons, layers, doors, rankings];
+        let planes = match version < PLANES_VERSION {
+            true => Bytes::new(),
+            false => self.planes.clone(),
+        };
+        let servers = Bytes::from(servers);
+        let rest = [world, servers, reasons, layers, doors, rankings, planes];
         let len = head.len() + rest.iter().map(Bytes::len).sum::<usize>();
         let mut begin = vec![];
         length::put(len, &mut begin);
         begin.extend_from_slice(&head);
-        let [world, servers, reasons, layers, doors, rankings] = rest;
+        let [world, servers, reasons, layers, doors, rankings, planes] = rest;
         [
             begin.into(),
             world,
@@ -87,6 +94,7 @@ impl SharedWelcome {
             layers,
             doors,
             rankings,
+            planes,
         ]
     }
 }
@@ -97,9 +105,19 @@ mod tests {
     use shared::wire::control::Welcome;
     use shared::wire::layers::LayerKind;
     use shared::world::door::Door;
+    use shared::world::plane::{Atlas, Declared};
     use shared::world::ranking::Ranking;
 
     use super::*;
+
+    fn atlas() -> Atlas {
+        let cave = Declared {
+            name: "cave".to_owned(),
+            size: [20, 30],
+            copies: 7,
+        };
+        Atlas::lay_out([100, 50], [10, 5], vec![cave], 1, 1000).expect("room")
+    }
 
     #[test]
     fn the_parts_are_a_welcome_and_its_long_part_is_the_same_memory_for_all() {
@@ -110,6 +128,7 @@ mod tests {
             cells: [3, 1],
             closed: None,
         }];
+        config.schema.atlas = atlas();
         let schema = config.schema.for_clients();
         config.schema.rankings = ["score", "secret"]
             .map(|name| Ranking {
@@ -164,6 +183,7 @@ mod tests {
                 layers: layers.clone(),
                 doors: schema.doors.clone(),
                 rankings: rankings.clone(),
+                planes: schema.atlas.clone(),
             };
             let whole = codec::to_bytes(&welcome);
             let mut expected = vec![];
@@ -175,7 +195,8 @@ mod tests {
             let before = shared.parts(&own, LONGER_WELCOME_VERSION - 1).concat();
             let processed = codec::to_bytes(&welcome.processed).len();
             let doors = codec::to_bytes(&welcome.doors).len();
-            let new = processed + doors + codec::to_bytes(&rankings).len();
+            let planes = codec::to_bytes(&welcome.planes).len();
+            let new = processed + doors + codec::to_bytes(&rankings).len() + planes;
             assert_eq!(before.len() + new, parts.concat().len());
             long.push(parts[1].as_ptr());
         }

@@ -18,7 +18,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("README.md", 200),
     ("ARCHITECTURE.md", 462),
     ("SECURITY.md", 125),
-    ("shared/PROTOCOL.md", 830),
+    ("shared/PROTOCOL.md", 860),
     ("server/README.md", 310),
     ("server/game.md", 75),
     ("server/tutorial.md", 385),
@@ -38,7 +38,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/kubernetes.md", 85),
     ("server/packages.md", 80),
     ("server/talk.md", 70),
-    ("server/worlds/README.md", 316),
+    ("server/worlds/README.md", 318),
     ("server/worlds/arrays.md", 60),
     ("server/worlds/numbers.md", 60),
     ("server/worlds/texts.md", 84),
@@ -49,6 +49,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/layers.md", 100),
     ("server/worlds/doors.md", 90),
     ("server/worlds/fields.md", 100),
+    ("server/worlds/planes.md", 136),
     ("server/worlds/maps.md", 40),
     ("server/worlds/motion.md", 60),
     ("server/worlds/usage.md", 100),
@@ -63,7 +64,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("client-bot/ffi/README.md", 130),
     ("client-bot/python/README.md", 60),
     ("client-bot/web/README.md", 125),
-    ("benches/README.md", 365),
+    ("benches/README.md", 368),
 ];
 
 pub fn documents() -> Vec<Document> {

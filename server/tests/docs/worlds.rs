@@ -168,6 +168,7 @@ fn error(table: &str, key: &str, value: i128) -> String {
             "[world]\nsize = [1, 1]\n[[layer]]\nname = 'blocked'\ndrawing = '.'\n\
              [[field]]\nname = 'a'\nkind = 'player'\n{key} = {value}"
         ),
+        "[plane]" => format!("[[plane]]\nname = 'a'\nsize = [8, 8]\n{key} = {value}"),
         "attribute" => format!("[[kind]]\nname = 'a'\nattributes = [{{ {key} = {value} }}]"),
         "spectators" => format!("[{table}]\nallowed = true\n{key} = {value}"),
         _ => format!("[{table}]\n{key} = {value}"),
@@ -183,6 +184,7 @@ fn page_of(table: &str) -> &'static str {
         "[zone]" => "server/worlds/hooks.md",
         "[layer]" => "server/worlds/layers.md",
         "[field]" => "server/worlds/fields.md",
+        "[plane]" => "server/worlds/planes.md",
         "[ranking]" => "server/worlds/asking.md",
         _ => "server/worlds/README.md",
     }
@@ -207,7 +209,7 @@ fn range(cell: &str) -> Option<(i128, i128)> {
 }
 
 /// `[[kind]]` is a table of tables.
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 13] = [
     "logic",
     "world",
     "limits",
@@ -218,6 +220,7 @@ const TABLES: [&str; 12] = [
     "[zone]",
     "[layer]",
     "[field]",
+    "[plane]",
     "[ranking]",
     "attribute",
 ];

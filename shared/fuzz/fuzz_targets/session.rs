@@ -33,6 +33,7 @@ fuzz_target!(|data: &[u8]| {
         layers: vec![],
         doors: vec![],
         rankings: vec![],
+        planes: Default::default(),
     });
     let mut stream = vec![];
     length::put(welcome.len(), &mut stream);

@@ -12,6 +12,7 @@ use crate::world::fixed::Fixed;
 use crate::world::id::{EntityId, Tick};
 use crate::world::limits::Limits;
 use crate::world::notification::NotificationSchema;
+use crate::world::plane::Atlas;
 use crate::world::schema::{Schema, WorldConstant};
 
 pub use super::close::{ADDRESS_BYTES_MAX, Close};
@@ -87,6 +88,9 @@ pub struct Welcome {
     pub doors: Vec<Door>,
     /// The rankings that clients may ask for. Those clients are sent none of these, either.
     pub rankings: Vec<RankingInfo>,
+    /// Where the world's planes are. Clients before [`PLANES_VERSION`](super::PLANES_VERSION) are not
+    /// sent it.
+    pub planes: Atlas,
 }
 
 /// Limits of a client, and how long the server waits for it.
@@ -194,6 +198,7 @@ impl Welcome {
         let (kinds, attributes) = (&welcome.schema.kinds, &welcome.schema.attributes);
         door::check(&welcome.doors, kinds.len(), attributes.len())
             .map_err(|what| DecodeError::Malformed(what.to_owned()))?;
+        (welcome.planes.check(size)).map_err(|what| DecodeError::Malformed(what.to_owned()))?;
         Ok(welcome)
     }
 }

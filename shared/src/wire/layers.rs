@@ -15,7 +15,7 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::world::layer::{CELLS_MAX, Layers, Plane, Planes, cells_of};
+use crate::world::layer::{CELLS_MAX, Layers, Sheet, Sheets, cells_of};
 use crate::world::mix::hash_of;
 
 /// What the cells of a layer are. A world has at most one of each, in this order.
@@ -124,7 +124,7 @@ impl LayerInfo {
 
 /// The descriptions and contents of the layers of a world. `packed_bytes` is 0 in them.
 pub fn contents(layers: &Layers) -> Vec<(LayerInfo, Vec<u8>)> {
-    let planes = layers.planes();
+    let sheets = layers.sheets();
     let mut all = vec![];
     let mut add = |kind: LayerKind, cells: [i32; 2], edge_bits: u32, content: Vec<u8>| {
         let info = LayerInfo {
@@ -134,35 +134,44 @@ pub fn contents(layers: &Layers) -> Vec<(LayerInfo, Vec<u8>)> {
             hash: hash_of(&content),
             packed_bytes: 0,
             tags: match kind {
-                LayerKind::Tag => planes.tag_symbols.clone(),
+                LayerKind::Tag => sheets.tag_symbols.clone(),
                 _ => vec![],
             },
         };
         all.push((info, content));
     };
-    if let (Some(walls), Some(plane)) = (layers.blocked(), &planes.blocked) {
-        let bytes = plane.cells.chunks(8).map(|cells| {
+    if let (Some(walls), Some(sheet)) = (layers.blocked(), &sheets.blocked) {
+        let bytes = sheet.cells.chunks(8).map(|cells| {
             let bits = cells.iter().rev();
             bits.fold(0, |byte, &is_wall| byte << 1 | u8::from(is_wall))
         });
         let (cells, content) = (walls.grid.cells, bytes.collect());
-        add(LayerKind::Blocked, cells, plane.edge_bits, content);
+        add(LayerKind::Blocked, cells, sheet.edge_bits, content);
     }
-    if let (Some(grid), Some(plane)) = (layers.height(), &planes.height) {
-        let bytes = plane.cells.iter().flat_map(|height| height.to_le_bytes());
+    if let (Some(grid), Some(sheet)) = (layers.height(), &sheets.height) {
+        let bytes = sheet.cells.iter().flat_map(|height| height.to_le_bytes());
         let (cells, content) = (grid.cells, bytes.collect());
-        add(LayerKind::Height, cells, plane.edge_bits, content);
+        add(LayerKind::Height, cells, sheet.edge_bits, content);
     }
-    if let (Some(tags), Some(plane)) = (layers.tag(), &planes.tag) {
-        let content = plane.cells.clone();
-        add(LayerKind::Tag, tags.grid.cells, plane.edge_bits, content);
+    if let (Some(tags), Some(sheet)) = (layers.tag(), &sheets.tag) {
+        let content = sheet.cells.clone();
+        add(LayerKind::Tag, tags.grid.cells, sheet.edge_bits, content);
     }
     all
 }
 
-/// The layers of a world of this size, in raw units, of their contents. All are checked.
-pub fn assemble(size: [i32; 3], infos: &[LayerInfo], contents: &[impl AsRef<[u8]>]) -> Layers {
-    let mut planes = Planes::default();
+/// The layers of a world of this size, in raw units, of their contents. All are checked. `home` is the
+/// size of its plane 0, or 0.
+pub fn assemble(
+    size: [i32; 3],
+    home: [i32; 2],
+    infos: &[LayerInfo],
+    contents: &[impl AsRef<[u8]>],
+) -> Layers {
+    let mut sheets = Sheets {
+        home,
+        ..Sheets::default()
+    };
     for (info, content) in infos.iter().zip(contents) {
         let (edge_bits, content) = (u32::from(info.edge_bits), content.as_ref());
         match info.kind {
@@ -172,12 +181,12 @@ pub fn assemble(size: [i32; 3], infos: &[LayerInfo], contents: &[impl AsRef<[u8]
                     .iter()
                     .flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
                 let cells = bits.take(width * height).collect();
-                planes.blocked = Some(Plane { edge_bits, cells });
+                sheets.blocked = Some(Sheet { edge_bits, cells });
             }
             LayerKind::Height => {
                 let cells = content.as_chunks().0.iter();
                 let cells = cells.map(|&bytes| i16::from_le_bytes(bytes)).collect();
-                planes.height = Some(Plane { edge_bits, cells });
+                sheets.height = Some(Sheet { edge_bits, cells });
             }
             LayerKind::Tag => {
                 // A number beyond the tags is none.
@@ -186,15 +195,15 @@ pub fn assemble(size: [i32; 3], infos: &[LayerInfo], contents: &[impl AsRef<[u8]
                     true => 0,
                     false => tag,
                 });
-                planes.tag = Some(Plane {
+                sheets.tag = Some(Sheet {
                     edge_bits,
                     cells: cells.collect(),
                 });
-                planes.tag_symbols.clone_from(&info.tags);
+                sheets.tag_symbols.clone_from(&info.tags);
             }
         }
     }
-    Layers::new(size, &planes)
+    Layers::new(size, &sheets)
 }
 
 /// Whether these can be the layers of a world of this size, in raw units, and with so many symbols;
@@ -298,25 +307,26 @@ mod tests {
         let size = [37 * UNIT - 5, 21 * UNIT, 1];
         let number = |at: usize| hash_of(&at.to_le_bytes());
         let height = |at| i16::try_from(number(at) % 30_000).expect("a small number") - 20_000;
-        let planes = Planes {
-            blocked: Some(Plane {
+        let sheets = Sheets {
+            blocked: Some(Sheet {
                 edge_bits: 12,
                 cells: (0..37 * 21)
                     .map(|at| at > 0 && number(at) % 3 == 0)
                     .collect(),
             }),
-            height: Some(Plane {
+            height: Some(Sheet {
                 edge_bits: 13,
                 cells: (0..19 * 11).map(height).collect(),
             }),
-            tag: Some(Plane {
+            tag: Some(Sheet {
                 edge_bits: 14,
                 cells: (0..10 * 6).map(|at| (number(at) % 3) as u8).collect(),
             }),
             tag_symbols: vec![1, 0],
+            home: [20 * UNIT, 0],
         };
-        let layers = Layers::new(size, &planes);
-        assert_eq!(layers.planes(), planes);
+        let layers = Layers::new(size, &sheets);
+        assert_eq!(layers.sheets(), sheets);
         let (infos, raw): (Vec<LayerInfo>, Vec<Vec<u8>>) = contents(&layers).into_iter().unzip();
         assert_eq!(
             infos.iter().map(|info| info.content_bytes()).sum::<usize>(),
@@ -328,7 +338,7 @@ mod tests {
             .zip(&raw)
             .map(|(info, content)| unpack(info, &pack(content)).unwrap())
             .collect();
-        let arrived = assemble(size, &infos, &again);
+        let arrived = assemble(size, sheets.home, &infos, &again);
         assert_eq!(arrived, layers);
         assert_eq!(arrived.words(), layers.words());
         assert_eq!(arrived.hash(), layers.hash());

@@ -17,6 +17,7 @@ pub struct Layers {
     closed: Arc<[u32]>,
     hash: u64,
     size: [i32; 2],
+    home: [i32; 2],
     blocked: Option<Blocked>,
     height: Option<Grid>,
     tag: Option<Tags>,
@@ -61,21 +62,23 @@ pub struct Tags {
 
 /// The cells of one layer, row by row, from the lowest `y` on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plane<T> {
+pub struct Sheet<T> {
     /// The binary logarithm of the edge of a cell, in raw units.
     pub edge_bits: u32,
     pub cells: Vec<T>,
 }
 
-/// What layers are made of. Each plane covers the world.
+/// What layers are made of. Each sheet covers the world.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Planes {
+pub struct Sheets {
     /// At least one cell is free.
-    pub blocked: Option<Plane<bool>>,
-    pub height: Option<Plane<i16>>,
+    pub blocked: Option<Sheet<bool>>,
+    pub height: Option<Sheet<i16>>,
     /// 0 is no tag; others are places in `tag_symbols`, from 1.
-    pub tag: Option<Plane<u8>>,
+    pub tag: Option<Sheet<u8>>,
     pub tag_symbols: Vec<i32>,
+    /// The edges of the part at the origin whose middle is the refuge; 0: of the whole world.
+    pub home: [i32; 2],
 }
 
 /// The most cells along an axis.
@@ -90,7 +93,7 @@ pub fn cells_of(size: i32, edge_bits: u32) -> i32 {
 
 impl Layers {
     /// The layers of a world of this size, in raw units.
-    pub fn new(size: [i32; 3], planes: &Planes) -> Layers {
+    pub fn new(size: [i32; 3], sheets: &Sheets) -> Layers {
         let size = [size[0], size[1]];
         let mut words: Vec<i32> = vec![];
         let mut grid_of = |edge_bits: u32, row: i32, bits: u32, cell: &dyn Fn(usize) -> i32| {
@@ -117,26 +120,30 @@ impl Layers {
                 first: first as i32,
             }
         };
-        let blocked = planes.blocked.as_ref().map(|plane| {
-            let width = cells_of(size[0], plane.edge_bits);
+        let blocked = sheets.blocked.as_ref().map(|sheet| {
+            let width = cells_of(size[0], sheet.edge_bits);
             let row = (width as u32).next_power_of_two().max(32) as i32;
-            let cell = |at: usize| i32::from(plane.cells[at]);
-            let grid = grid_of(plane.edge_bits, row, 1, &cell);
-            let refuge = refuge(&grid, &plane.cells);
+            let cell = |at: usize| i32::from(sheet.cells[at]);
+            let grid = grid_of(sheet.edge_bits, row, 1, &cell);
+            let home = [0, 1].map(|axis: usize| match sheets.home[axis] {
+                0 => grid.cells[axis],
+                home => cells_of(home, sheet.edge_bits),
+            });
+            let refuge = refuge(&grid, home, &sheet.cells);
             Blocked { grid, refuge }
         });
-        let height = planes.height.as_ref().map(|plane| {
-            let cell = |at: usize| i32::from(plane.cells[at]) & 0xffff;
-            grid_of(plane.edge_bits, 0, 16, &cell)
+        let height = sheets.height.as_ref().map(|sheet| {
+            let cell = |at: usize| i32::from(sheet.cells[at]) & 0xffff;
+            grid_of(sheet.edge_bits, 0, 16, &cell)
         });
-        let tag = planes.tag.as_ref().map(|plane| {
-            let cell = |at: usize| i32::from(plane.cells[at]);
-            grid_of(plane.edge_bits, 0, 8, &cell)
+        let tag = sheets.tag.as_ref().map(|sheet| {
+            let cell = |at: usize| i32::from(sheet.cells[at]);
+            grid_of(sheet.edge_bits, 0, 8, &cell)
         });
         let tag = tag.map(|grid| {
             let symbols = words.len() as i32;
             words.push(-1);
-            words.extend_from_slice(&planes.tag_symbols);
+            words.extend_from_slice(&sheets.tag_symbols);
             Tags { grid, symbols }
         });
         let mut layers = Layers {
@@ -144,6 +151,7 @@ impl Layers {
             closed: Arc::default(),
             hash: 0,
             size,
+            home: sheets.home,
             blocked,
             height,
             tag,
@@ -241,27 +249,27 @@ impl Layers {
     }
 
     /// What layers are made of, again, with the cells of doors.
-    pub fn planes(&self) -> Planes {
+    pub fn sheets(&self) -> Sheets {
         let cells = |grid: &Grid| {
             let [width, height] = grid.cells;
             let row = grid.row;
             (0..height).flat_map(move |y| (0..width).map(move |x| y * row + x))
         };
-        let plane_of_height = |grid: &Grid| Plane {
+        let sheet_of_height = |grid: &Grid| Sheet {
             edge_bits: grid.edge_bits,
             cells: cells(grid)
                 .map(|at| self.bits(grid, at, 16) as i16)
                 .collect(),
         };
-        Planes {
-            blocked: self.blocked.map(|Blocked { grid, .. }| Plane {
+        Sheets {
+            blocked: self.blocked.map(|Blocked { grid, .. }| Sheet {
                 edge_bits: grid.edge_bits,
                 cells: cells(&grid)
                     .map(|at| self.bits(&grid, at, 1) == 1)
                     .collect(),
             }),
-            height: self.height.as_ref().map(plane_of_height),
-            tag: self.tag.map(|Tags { grid, .. }| Plane {
+            height: self.height.as_ref().map(sheet_of_height),
+            tag: self.tag.map(|Tags { grid, .. }| Sheet {
                 edge_bits: grid.edge_bits,
                 cells: cells(&grid)
                     .map(|at| self.bits(&grid, at, 8) as u8)
@@ -271,6 +279,7 @@ impl Layers {
                 Some(tags) => self.words[tags.symbols as usize + 1..].to_vec(),
                 None => vec![],
             },
+            home: self.home,
         }
     }
 
@@ -559,16 +568,17 @@ impl PartialEq for Layers {
 
 impl Eq for Layers {}
 
-/// The free cell that is nearest to the middle; the middle, if none is free.
-fn refuge(grid: &Grid, is_blocked: &[bool]) -> [i32; 2] {
-    let [width, height] = grid.cells;
+/// The free cell that is nearest to the middle of so many cells at the origin; the middle, if none is
+/// free.
+fn refuge(grid: &Grid, home: [i32; 2], is_blocked: &[bool]) -> [i32; 2] {
+    let width = grid.cells[0];
     let away = |at: usize| {
         let (x, y) = (at as i32 % width, at as i32 / width);
-        ((2 * x - width).abs().max((2 * y - height).abs()), at)
+        ((2 * x - home[0]).abs().max((2 * y - home[1]).abs()), at)
     };
     let free = (0..is_blocked.len()).filter(|&at| !is_blocked[at]);
     match free.min_by_key(|&at| away(at)) {
         Some(at) => [at as i32 % width, at as i32 / width],
-        None => [width / 2, height / 2],
+        None => home.map(|cells| cells / 2),
     }
 }

@@ -12,6 +12,7 @@ use super::hook::Zone;
 use super::id::EntityId;
 use super::layer::Layers;
 use super::notification::{NotificationKind, NotificationSchema};
+use super::plane::Atlas;
 use super::ranking::Ranking;
 
 /// One kind of entity.
@@ -124,6 +125,9 @@ pub struct Schema {
     /// Those of which scripts ask; they don't travel with a schema.
     #[serde(skip)]
     pub fields: Vec<Field>,
+    /// Where the world's planes are; they don't travel with a schema.
+    #[serde(skip)]
+    pub atlas: Atlas,
 }
 
 /// A constant of the scripts, as `script.constant` in lower case.

@@ -15,7 +15,7 @@ pub enum SpawnArea {
 }
 
 impl SpawnArea {
-    pub(super) fn place(&self, dimensions: usize, random: &mut Random) -> [i32; 3] {
+    pub fn place(&self, dimensions: usize, random: &mut Random) -> [i32; 3] {
         match *self {
             SpawnArea::Box { low, high } => {
                 let along = |axis: usize| {

@@ -23,7 +23,7 @@ use shared::world::notification::NOTIFICATION_WORDS_MAX;
 use shared::world::talk::{NAME_BYTES_MAX, TEXT_BYTES_MAX};
 use shared::world::words::LENGTH_MAX;
 
-use crate::protocol::handshake::{first, layers_of_flat, plain, rankings_of_flat};
+use crate::protocol::handshake::{first, layers_of_flat, plain, planes_of_flat, rankings_of_flat};
 use crate::protocol::world::flat;
 
 const DOCUMENT: &str = include_str!("../../PROTOCOL.md");
@@ -201,6 +201,8 @@ fn fields_are_those_of_the_code_in_their_order() {
         ("| field of an interface |", fields(&interface)),
         ("| field of a layer |", fields(&layers_of_flat()[0])),
         ("| field of a ranking |", fields(&rankings_of_flat()[0])),
+        ("| field of planes |", fields(&planes_of_flat())),
+        ("| field of a group |", fields(&planes_of_flat().groups[0])),
     ] {
         let table = table(heading);
         let found: Vec<&str> = table.iter().map(|row| row.0).collect();

@@ -6,8 +6,9 @@ use shared::wire::layers::{self, LayerInfo, LayerKind};
 use shared::wire::rankings::RankingInfo;
 use shared::wire::{PROTOCOL_VERSION, codec};
 use shared::world::door::Door;
-use shared::world::layer::{Layers, Plane, Planes, cells_of};
+use shared::world::layer::{Layers, Sheet, Sheets, cells_of};
 use shared::world::mix::hash_of;
+use shared::world::plane::{Atlas, Declared};
 use shared::{EntityId, Fixed, Schema, Tick};
 
 use crate::protocol::case::Case;
@@ -73,6 +74,14 @@ pub fn cases() -> Vec<Case> {
                 ..first(flat())
             },
         ),
+        welcome(
+            "welcome-planes",
+            "a welcome to the world `flat`, with planes",
+            Welcome {
+                planes: planes_of_flat(),
+                ..first(flat())
+            },
+        ),
         hash(&flat()),
         content(),
     ]
@@ -121,6 +130,7 @@ pub fn first(schema: Schema) -> Welcome {
         layers: vec![],
         doors: vec![],
         rankings: vec![],
+        planes: Default::default(),
     }
 }
 
@@ -137,6 +147,21 @@ fn watching(schema: Schema) -> Welcome {
         reasons: vec!["too far away".to_owned(), "too poor".to_owned()],
         ..first(schema)
     }
+}
+
+/// Planes that the world `flat` can have.
+pub fn planes_of_flat() -> Atlas {
+    let [width, height, _] = flat().world.size_raw();
+    let declared = [("cave", 3), ("attic", 1)].map(|(name, copies)| Declared {
+        name: name.to_owned(),
+        size: [width / 8, height / 9],
+        copies,
+    });
+    let gap = width / 16;
+    let longest = width.min(height);
+    let home = [width / 3, height / 3];
+    let atlas = Atlas::lay_out(home, [gap, gap / 2], declared.to_vec(), 16, longest);
+    atlas.expect("the world has room")
 }
 
 /// A ranking that the world `flat` can have.
@@ -181,15 +206,15 @@ fn content() -> Case {
     let (width, height) = (5, 3);
     let walls = vec![[0, 0], [3, 1], [4, 2]];
     let cells = (0..width * height).map(|at| walls.contains(&[at % width, at / width]));
-    let plane = Plane {
+    let sheet = Sheet {
         edge_bits: 12,
         cells: cells.collect(),
     };
-    let planes = Planes {
-        blocked: Some(plane),
-        ..Planes::default()
+    let sheets = Sheets {
+        blocked: Some(sheet),
+        ..Sheets::default()
     };
-    let layers = Layers::new([5 << 12, 3 << 12, 1], &planes);
+    let layers = Layers::new([5 << 12, 3 << 12, 1], &sheets);
     let (info, bytes) = layers::contents(&layers).remove(0);
     let value = Content {
         hash: info.hash,

@@ -1,6 +1,7 @@
 //! The worlds of the golden cases. They are written out, so that no other change moves a bit.
 
 use shared::world::hook::Zone;
+use shared::world::plane::Atlas;
 use shared::world::schema::{KindAttribute, KindRegions};
 use shared::world::spawn::SpawnArea;
 use shared::{
@@ -108,6 +109,7 @@ pub fn flat() -> Schema {
         rankings: vec![],
         doors: vec![],
         fields: vec![],
+        atlas: Atlas::default(),
         constants: vec![WorldConstant {
             name: "strike.reach".to_owned(),
             ty: AttributeType::Fixed,
@@ -162,6 +164,7 @@ pub fn deep() -> Schema {
         rankings: vec![],
         doors: vec![],
         fields: vec![],
+        atlas: Atlas::default(),
     }
 }
 
@@ -206,6 +209,7 @@ pub fn wide() -> Schema {
         rankings: vec![],
         doors: vec![],
         fields: vec![],
+        atlas: Atlas::default(),
     }
 }
 

@@ -22,6 +22,7 @@ use shared::world::columns::KIND_ATTRIBUTES_MAX;
 use shared::world::door::{DOOR_CELLS_MAX, Door};
 use shared::world::layer::cells_of;
 use shared::world::mix::mix;
+use shared::world::plane::{Atlas, PlaneGroup};
 use shared::world::words::TextHandle;
 use shared::{Audience, Course, EntityId, Fixed, Name, Refusal, Schema, Slot, Text, Tick};
 
@@ -624,6 +625,19 @@ pub fn any_welcome() -> impl Strategy<Value = Welcome> {
                 is_least_first: resumed,
                 length: 9,
             }],
+            planes: Atlas {
+                size: [2, 3],
+                gap: 5,
+                around: 4,
+                groups: vec![PlaneGroup {
+                    name: "cave".to_owned(),
+                    size: [2, 1],
+                    copies: 3,
+                    columns: 2,
+                    stride: [7, 6 + i32::from(commands_epoch)],
+                    low: 8,
+                }],
+            },
         },
     )
 }

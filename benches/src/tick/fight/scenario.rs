@@ -1,3 +1,4 @@
+use anyhow::ensure;
 use gpu_kernels::{Delivery, Frame, TickOutput};
 use script::builtin;
 use shared::WorldConfig;
@@ -95,13 +96,22 @@ pub fn walled_with(
         0 => String::new(),
         percent => walls(side, seed, percent, cells_max),
     };
-    let text = format!(
+    let population = format!("population = {clients}");
+    let rest = format!("{more}\n{walls}");
+    let text = text((clients, seed), side, "", &population, &rest);
+    Ok(world_file::parse(&text, "the world of the fight")?)
+}
+
+/// The world file: with more keys of `[world]`, of the players' kind, and with the rest of it.
+fn text((clients, seed): (u32, u64), side: f64, world: &str, player: &str, rest: &str) -> String {
+    format!(
         r#"
         [world]
         name = "fight"
         size = [{side}, {side}]
         aoi = 10
         capacity = {clients}
+        {world}
         seed = {seed}
         visible_max = {VISIBLE_MAX}
 
@@ -122,17 +132,35 @@ pub fn walled_with(
         # Enough points for the whole bench: at 0 points blows change nothing.
         [[kind]]
         name = "player"
-        population = {clients}
+        {player}
         attributes = [
             {{ name = "hp", type = "i32", default = 1000000, min = 0, max = 1000000, audience = "state" }},
         ]
-        {more}
-        {walls}
+        {rest}
         "#,
         commands = clients * 2,
         updates = u64::from(clients) * 8 + 65_536,
         deliveries = u64::from(clients) * u64::from(VISIBLE_MAX),
+    )
+}
+
+/// The same, with as many clients in each plane, which is as dense.
+pub fn in_planes(clients: u32, seed: u64, planes: u32) -> anyhow::Result<WorldConfig> {
+    let each = clients / planes;
+    ensure!(
+        each > 0 && each * planes == clients,
+        "{planes} planes can't have as many of {clients} clients each"
     );
+    let side = 2500.0 * (f64::from(each) / 524_288.0).sqrt();
+    // Whole cells of the walls between planes.
+    let side = (side / 2.0).round().max(1.0) * 2.0;
+    let rest = format!(
+        "[[plane]]\nname = \"room\"\nsize = [{side}, {side}]\ncopies = {planes}\n\
+         [[kind]]\nname = \"nobody\"\n"
+    );
+    let home = "player_kind = \"nobody\"";
+    let population = format!("plane = \"room\"\npopulation = {each}");
+    let text = text((clients, seed), side, home, &population, &rest);
     Ok(world_file::parse(&text, "the world of the fight")?)
 }
 

@@ -18,7 +18,10 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         BASELINE.approach,
         report.origin()
     )?;
-    let mut header = COUNTS.to_vec();
+    let has_planes = report.rows.iter().any(|row| row.whole("planes").is_some());
+    let planes = has_planes.then_some("planes");
+    let counts = || COUNTS.into_iter().chain(planes);
+    let mut header: Vec<&str> = counts().collect();
     header.extend([
         "backend",
         "threads",
@@ -30,8 +33,9 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     head(out, &header)?;
     for row in &report.rows {
         let mut rows = report.rows.iter();
-        let baseline = rows.find(|r| r.backend == BASELINE.name && r.has_same(row, &["clients"]));
-        let mut cells = COUNTS.map(|name| row.cell(name)).to_vec();
+        let baseline =
+            rows.find(|r| r.backend == BASELINE.name && r.has_same(row, &["clients", "planes"]));
+        let mut cells: Vec<String> = counts().map(|name| row.cell(name)).collect();
         cells.extend([
             row.backend.clone(),
             row.cell("threads"),

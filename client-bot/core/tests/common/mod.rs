@@ -62,6 +62,7 @@ pub fn welcome() -> Welcome {
         layers: vec![],
         doors: vec![],
         rankings: vec![],
+        planes: Default::default(),
     }
 }
 

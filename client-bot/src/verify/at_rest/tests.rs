@@ -63,6 +63,7 @@ fn view(
         layers: vec![],
         doors: vec![],
         rankings: vec![],
+        planes: Default::default(),
     };
     let mut session = Session::new(&welcome).unwrap();
     if is_received {

@@ -8,7 +8,7 @@ use shared::wire::bits::BitWriter;
 use shared::wire::control::{Quotas, Welcome};
 use shared::wire::movement::{Header, MovementCodec, MovementScratch, PackedEntity};
 use shared::wire::stream::StreamCodec;
-use shared::world::layer::{Layers, Plane, Planes, cells_of};
+use shared::world::layer::{Layers, Sheet, Sheets, cells_of};
 use shared::{Course, Schema};
 
 use super::*;
@@ -77,6 +77,7 @@ impl Bot {
             layers: vec![],
             doors: vec![],
             rankings: vec![],
+            planes: Default::default(),
         };
         let history = History::new(&schema, 0, 2, NonZeroUsize::MIN);
         history.register(0, OWN);
@@ -102,14 +103,14 @@ impl Bot {
         let cell = PLACES[1].map(|axis| axis >> EDGE_BITS);
         let wall = cell[1] * row + cell[0];
         let cells = 0..row * cells_of(size[1], EDGE_BITS);
-        let planes = Planes {
-            blocked: Some(Plane {
+        let sheets = Sheets {
+            blocked: Some(Sheet {
                 edge_bits: EDGE_BITS,
                 cells: cells.map(|at| is_blocked && at == wall).collect(),
             }),
-            ..Planes::default()
+            ..Sheets::default()
         };
-        self.history.set_layers(&Layers::new(size, &planes));
+        self.history.set_layers(&Layers::new(size, &sheets));
     }
 
     /// Ticks pass: both bots receive their own place, and this one nothing of the other.

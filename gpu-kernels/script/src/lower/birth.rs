@@ -42,6 +42,7 @@ impl<'a> Lower<'a> {
             return Ok(Value::UNIT);
         };
         let place = self.place_of(place)?;
+        let place = self.nearest_in_plane(place);
         // Their births follow the values at once, so that no limit parts them.
         let mut given = newborn.given;
         given.sort_by_key(|given| is_far(given.column));

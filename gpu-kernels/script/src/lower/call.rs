@@ -286,7 +286,8 @@ impl<'a> Lower<'a> {
                     let raised = self.binary(Binary::Max, point.operands[axis], Operand::ZERO);
                     *operand = self.binary(Binary::Min, raised, last);
                 }
-                Ok(Value::new(Type::Point, self.free_place(operands)))
+                let inside = self.nearest_in_plane(operands);
+                Ok(Value::new(Type::Point, self.free_place(inside)))
             }
             ("is_blocked", &[place]) => self.is_blocked(place),
             ("height", &[place]) => self.height(place, call),
@@ -299,6 +300,11 @@ impl<'a> Lower<'a> {
                 Err(self.is_for_worlds("`toward`", call.span()))
             }
             ("toward", &[from, field, step]) => self.toward(from, field, step),
+            ("plane", &[place]) => self.plane_number(place),
+            ("local", &[place]) => self.local_place(place),
+            ("in_plane", &[plane, at]) => self.in_plane(plane, at),
+            ("first_plane", &[name]) => self.named_planes(name, |(first, _)| first),
+            ("copies", &[name]) => self.named_planes(name, |(_, copies)| copies),
             ("tick", &[]) => Ok(Value::scalar(Type::Int, self.set(Inst::Tick))),
             ("has", &[attribute]) => self.has(attribute),
             ("after" | "cancel" | "spawn" | "despawn" | "tell", _) if self.unit.is_client => {
@@ -497,7 +503,8 @@ impl<'a> Lower<'a> {
         let (b, b_exists) = self.place_that_exists(b)?;
         let radius = self.expression_of(radius, Type::Fixed)?.operand();
         let mut is = self.set(|reg| Inst::IsWithin(reg, a, b, radius));
-        for exists in [a_exists, b_exists].into_iter().flatten() {
+        let one_plane = self.is_one_plane(a, b, radius);
+        for exists in [a_exists, b_exists, one_plane].into_iter().flatten() {
             is = self.binary(Binary::And, is, exists);
         }
         Ok(Value::scalar(Type::Bool, is))
@@ -526,7 +533,10 @@ impl<'a> Lower<'a> {
         let is_near = self.set(|reg| Inst::IsWithin(reg, here, there, reach));
         // An entity that was nowhere has no coordinates.
         let was_there = self.binary(Binary::Le, Operand::ZERO, there[0]);
-        let is = self.binary(Binary::And, is_near, was_there);
+        let mut is = self.binary(Binary::And, is_near, was_there);
+        if let Some(is_one) = self.is_one_plane(here, there, reach) {
+            is = self.binary(Binary::And, is, is_one);
+        }
         Ok(Value::scalar(Type::Bool, is))
     }
 

@@ -571,7 +571,7 @@ impl<'a> Lower<'a> {
             &[place, distance] if is_call(call, "around") => {
                 let place = self.place_of(place)?;
                 let distance = self.expression_of(distance, Type::Fixed)?;
-                Ok((place, distance.operand()))
+                self.area_in_plane(place, distance.operand(), area)
             }
             _ => {
                 let label = "expected `around(point, distance)`";

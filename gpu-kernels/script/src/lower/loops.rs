@@ -175,12 +175,16 @@ impl<'a> Lower<'a> {
         let number = self.near_depth;
         self.near_depth += 1;
         self.near_max = self.near_max.max(self.near_depth);
+        let (center, plane) = self.search_from(center, radius);
         let (head, exit) = (self.label(), self.label());
         self.emit(Inst::NearOpen(number, center, radius));
         self.place(head);
         let slot = self.register();
         self.emit(Inst::NearNext(slot, number, exit));
         self.loops.push(Loop { exit, again: head });
+        if let Some(plane) = plane {
+            self.skip_unless_in(&plane, slot.into(), head);
+        }
         let result = body(self, slot.into());
         self.loops.pop();
         self.emit(Inst::Jump(head));

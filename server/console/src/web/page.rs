@@ -231,7 +231,7 @@ macro_rules! file {
 }
 
 /// (name, type, bytes)
-const FILES: [(&str, &str, &[u8]); 22] = [
+const FILES: [(&str, &str, &[u8]); 23] = [
     file!("page", "index.html", HTML),
     file!("page", "style.css", STYLE),
     file!("page", "banners.js", SCRIPT),
@@ -249,6 +249,7 @@ const FILES: [(&str, &str, &[u8]); 22] = [
     file!("page", "main.js", SCRIPT),
     file!("page", "minimap.js", SCRIPT),
     file!("page", "panel.js", SCRIPT),
+    file!("page", "planes.js", SCRIPT),
     file!("page", "steps.js", SCRIPT),
     file!("page", "transport.js", SCRIPT),
     file!("page", "websocket.js", SCRIPT),

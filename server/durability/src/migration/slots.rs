@@ -126,6 +126,30 @@ fn keeps_tracks(kept: &WorldConfig, given: &WorldConfig) -> bool {
     tolerance(kept).is_some()
         && tolerance(kept) == tolerance(given)
         && kept.size_raw() == given.size_raw()
+        && kept.schema.atlas == given.schema.atlas
+}
+
+/// Where something of the old world is in the new one, whose planes may be elsewhere: as far from the
+/// corner of the same copy, or else of the world itself.
+fn in_same_plane(names: &Names<'_>, place: [i32; 2]) -> [i32; 2] {
+    let [kept, given] = [&names.kept.schema, &names.given.schema];
+    if kept.atlas == given.atlas {
+        return place;
+    }
+    let (plane, local) = (kept.atlas.plane_of(place), kept.atlas.local(place));
+    let copy = kept.atlas.name_of(plane).and_then(|(name, copy)| {
+        let (first, copies) = given.atlas.named(name)?;
+        (copy < copies).then_some(first + copy)
+    });
+    let place = match given.atlas.is_empty() {
+        true => local,
+        false => given.atlas.place_in(copy.unwrap_or(0), local),
+    };
+    if plane == 0 || copy.is_some() {
+        return place;
+    }
+    let [x, y, _] = given.layers.free_place([place[0], place[1], 0]);
+    [x, y]
 }
 
 /// Whether the fallen of a kind are born again in their slots.
@@ -169,7 +193,9 @@ impl Filler<'_> {
         new.kinds[slot] = kind;
         let old_kind = usize::from(kept.kinds[from]);
         let old_columns = self.names.kept.schema.attributes.len();
-        let old_row = &kept.rows[from * old_columns..][..old_columns];
+        let mut old_row = kept.rows[from * old_columns..][..old_columns].to_vec();
+        let place = in_same_plane(self.names, [old_row[0], old_row[1]]);
+        old_row[..2].copy_from_slice(&place);
         let kept_resting = kept.ready.len() / kept.states.len().max(1);
         for (place, &(source, rest)) in self.resting.iter().enumerate() {
             if let Some(source) = source {

@@ -559,6 +559,62 @@ fn a_smaller_capacity_needs_free_slots() {
     runs_on(&migrated(state(&kept()), &given(3)).body, 3);
 }
 
+/// What is in a copy stays in it, wherever that is.
+#[test]
+fn what_is_in_a_plane_stays_there_wherever_the_plane_is() {
+    let planes = |pits: u32, caves: u32| {
+        let planes = [("pit", 24, pits), ("cave", 16, caves)].map(|(name, size, copies)| {
+            format!("[[plane]]\nname = '{name}'\nsize = [{size}, 8]\ncopies = {copies}\n")
+        });
+        let used = planes.into_iter().zip([pits, caves]);
+        let used = used
+            .filter(|(_, copies)| *copies > 0)
+            .map(|(plane, _)| plane);
+        world(
+            "capacity = 8",
+            &format!("{}{KINDS}", used.collect::<String>()),
+            SCRIPTS,
+        )
+    };
+    let kept = planes(2, 3);
+    // One player in the world itself, one in the second cave, and an item in the third.
+    let places = [[5 << 12, 6 << 12], [3 << 12, 7 << 12], [9 << 12, 2 << 12]];
+    let body = || {
+        let mut backend = CpuBackend::new(&kept, 1, None).unwrap();
+        let mut frame = Frame::new(Tick(0));
+        for (token, (plane, local)) in (3..).zip([0, 4, 5].into_iter().zip(places)) {
+            let kind = u16::from(token == 5);
+            frame.spawn_at(kind, token, &kept.schema.atlas.place_in(plane, local));
+        }
+        let output = backend.tick(&frame).unwrap();
+        Body {
+            snapshot: backend.snapshot().unwrap(),
+            hash: output.hash.clone(),
+            births: output.births.clone(),
+            ..state(&kept)
+        }
+    };
+    // More pits move the caves; of two caves, the third is gone; and then all are.
+    for (given, expected) in [
+        (planes(2, 3), [0, 4, 5]),
+        (planes(9, 3), [0, 11, 12]),
+        (planes(1, 2), [0, 3, 0]),
+        (planes(0, 0), [0, 0, 0]),
+    ] {
+        let migrated = migrated(body(), &given);
+        let atlas = &given.schema.atlas;
+        for (slot, (plane, local)) in expected.into_iter().zip(places).enumerate() {
+            let place = ["x", "y"].map(|axis| get(&migrated.body, slot, axis));
+            assert_eq!(
+                (atlas.plane_of(place), atlas.local(place)),
+                (plane, local),
+                "{slot}"
+            );
+        }
+        runs_on(&migrated.body, 3);
+    }
+}
+
 /// No living entity has fallen, also by a new rule.
 #[test]
 fn a_new_rule_for_falls_finds_no_fallen_entity() {

@@ -11,6 +11,8 @@ use thiserror::Error;
 pub struct Sights {
     spectators: Option<Spectators>,
     size: [i32; 3],
+    /// Where spectators begin.
+    middle: [i32; 3],
     aoi: i32,
     /// Clients with a smaller radius.
     radii: HashMap<ClientRow, i32>,
@@ -33,9 +35,14 @@ pub enum SightError {
 
 impl Sights {
     pub fn new(config: &WorldConfig) -> Sights {
+        let mut home = config.size_raw();
+        if !config.schema.atlas.is_empty() {
+            home[..2].copy_from_slice(&config.schema.atlas.size);
+        }
         Sights {
             spectators: config.spectators,
             size: config.size_raw(),
+            middle: home.map(|size| size / 2),
             aoi: config.schema.world.aoi.raw(),
             radii: HashMap::new(),
             points: HashMap::new(),
@@ -47,10 +54,9 @@ impl Sights {
         self.spectators.is_some()
     }
 
-    /// Adds a spectator: it begins in the middle of the world.
+    /// Adds a spectator: it begins in the middle of the world, without its planes.
     pub fn add_spectator(&mut self, client: ClientRow) {
-        let middle = self.size.map(|size| size / 2);
-        self.points.insert(client, middle);
+        self.points.insert(client, self.middle);
     }
 
     /// The point that a spectator watches; `None` for others.
