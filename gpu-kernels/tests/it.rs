@@ -35,6 +35,7 @@ mod snapshot;
 mod subscriptions;
 mod sums;
 mod symbols;
+mod things;
 mod timed;
 mod timers;
 mod trial;

@@ -30,6 +30,7 @@
 //! | `motion`, `wire_step` | the keys of `[world]` that say how movement is sent |
 //! | `spawn` | `spawn` of `[[kind]]` |
 //! | `doors` | `blocks` of `[[kind]]` |
+//! | `things` | `place` and `on_holder_end` of `[[kind]]` |
 //! | `fields` | `[[field]]` |
 //! | `layers`, `image` | `[[layer]]`: drawings and images |
 //! | [`maps`] | maps of editors, as images of layers |
@@ -78,6 +79,7 @@ mod shape;
 mod spawn;
 mod stored;
 mod syntax;
+mod things;
 mod wire_step;
 mod zones;
 

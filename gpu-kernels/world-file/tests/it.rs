@@ -6,4 +6,5 @@ mod columns;
 mod file;
 mod maps;
 mod texts;
+mod things;
 mod wide;

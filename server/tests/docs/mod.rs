@@ -63,6 +63,7 @@ fn rust_examples_are_where_they_are_compiled() {
             "server/worlds/hooks.md",
             "server/worlds/doors.md",
             "server/worlds/fields.md",
+            "server/worlds/things.md",
             "server/worlds/layers.md",
             "server/worlds/shared.md",
             "server/worlds/testing.md",
