@@ -11,7 +11,7 @@
 //! | [`zones`] | entities that cross the borders of zones, against a loop |
 //! | [`due`] | waiting commands, and those whose tick has come |
 //! | [`mod@logic`] | scripts: a command's cost, compiling, other scripts for a running world |
-//! | [`asking`] | questions of scripts: rankings, ways around walls, flow fields |
+//! | [`asking`] | questions of scripts: rankings, ways around walls, flow fields, things |
 //! | [`listen`] | content subscriptions: which clients are sent which changes |
 //! | [`keep`] | worlds that are kept: ticks at each level, during checkpoints, recovery |
 //! | [`overlap`] | two ticks in flight against one at a time |

@@ -130,7 +130,7 @@ fn questions_of_scripts_have_the_same_answers_on_all_backends() {
         checksums.chunks(2).all(|pair| pair[0] == pair[1]),
         "{tables}"
     );
-    let questions = ["hit", "place", "step", "way", "wide_way"];
+    let questions = ["hit", "place", "step", "way", "wide_way", "held", "pay"];
     let own = |question| {
         report
             .rows

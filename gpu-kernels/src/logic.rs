@@ -23,7 +23,7 @@ use crate::tick::notification::Notification;
 
 pub use reload::{CompiledLogic, LogicCompiler};
 pub use scripts::{Engine, ScriptError, Scripts};
-pub use still::{Buckets, StillWorld, ranked};
+pub use still::{Buckets, StillWorld, held, ranked};
 
 /// The parts of the world's configuration by which commands are judged, resolved once.
 pub struct Catalog {

@@ -36,6 +36,7 @@ mod snapshot;
 mod subscriptions;
 mod sums;
 mod symbols;
+mod things;
 mod timed;
 mod timers;
 mod trial;

@@ -21,14 +21,14 @@ use crate::options::at_least_one;
 use crate::report::markdown::{head, line, number, title};
 use crate::report::{Recorder, Report, Row, Sample};
 
-/// Rankings, ways around walls, and flow fields. Fails where two backends disagree on the state.
+/// Rankings, ways around walls, flow fields, and what entities hold. Fails where two backends disagree on the state.
 pub struct Asking;
 
 /// What a script's questions cost: the place in a ranking, the first of it, ways around walls
 ///
 /// In each tick some of the entities give a command that asks, or one that does the same without
 /// asking. All entities are in the ranking, and have another number in each tick if they ask. The
-/// world has walls, and no observers.
+/// world has walls, and no observers. In a world of its own, entities hold as many things.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
     /// Entities, all of which are ranked
@@ -62,6 +62,7 @@ impl Bench for Asking {
                 "toward" => Some(world(options, fight::CELLS_MAX, STILL)?),
                 "refreshed" => Some(world(options, fight::CELLS_MAX, REFRESHED)?),
                 "fields" => Some(world(options, FEW_CELLS_MAX, &fields(options.entities))?),
+                "spend" | "held" | "pay" => Some(coins(options)?),
                 _ => None,
             };
             let world = other.as_ref().unwrap_or(&plain);
@@ -131,8 +132,11 @@ fn sample(
         entities.len() == options.asking as usize,
         "--asking is more than --entities"
     );
-    let walls = world.schema.layers.blocked().context("no walls")?;
-    let reach = reach << walls.grid.edge_bits;
+    let walls = world.schema.layers.blocked();
+    let reach = walls.map_or(0, |walls| reach << walls.grid.edge_bits);
+    if let Some(column) = world.schema.holder_column() {
+        hand_out(&mut *backend, world, column)?;
+    }
     let (mut samples, mut hashes) = (vec![], vec![]);
     for tick in (1..=ticks as u64).map(Tick) {
         frame.reset(tick);
@@ -152,6 +156,31 @@ fn sample(
     Ok((samples, hashes))
 }
 
+/// Gives each player as many coins, and a friend: the next player.
+fn hand_out(backend: &mut dyn Backend, world: &WorldConfig, column: usize) -> anyhow::Result<()> {
+    let mut state = backend.snapshot()?;
+    let friend = world.schema.column("friend").context("no friends")?;
+    let players = state.kinds.iter().filter(|&&kind| kind == 0).count();
+    let entity = |slot: usize| {
+        EntityId::new(slot as u32, state.generations[slot])
+            .reference()
+            .0
+    };
+    let references: Vec<i32> = (0..players).map(entity).collect();
+    for (slot, row) in state
+        .rows
+        .chunks_exact_mut(world.schema.attributes.len())
+        .enumerate()
+    {
+        match slot < players {
+            true => row[friend] = references[(slot + 1) % players],
+            // Those of a player are far apart.
+            false => row[column] = references[slot % players],
+        }
+    }
+    Ok(backend.restore(&state)?)
+}
+
 /// Where each entity is, by slot.
 fn places(backend: &mut dyn Backend, world: &WorldConfig) -> anyhow::Result<Vec<[i32; 2]>> {
     let rows = backend.snapshot()?.rows;
@@ -169,8 +198,58 @@ fn world(options: &Options, cells_max: u32, field: &str) -> anyhow::Result<World
         (options.walls, cells_max),
         &format!("{RANKING}\n{field}"),
     )?;
+    let asked = QUESTIONS.iter().filter(|(_, question, _)| {
+        let is_of_field = !field.is_empty() || !question.contains("toward");
+        is_of_field && !question.contains("worth")
+    });
+    with_questions(&config, asked)
+}
+
+/// A world in which players hold coins, with a command for each question about them.
+fn coins(options: &Options) -> anyhow::Result<WorldConfig> {
+    let (coins, seed) = (options.entities, options.backends.run.seed());
+    let players = (coins / COINS_EACH).max(options.asking);
+    let text = format!(
+        r#"
+        [world]
+        size = [1000, 1000]
+        aoi = 10
+        capacity = {capacity}
+        seed = {seed}
+        [limits]
+        clients = {players}
+        commands_per_tick = {capacity}
+        updates_per_tick = {updates}
+        [logic]
+        builtin = []
+        [[kind]]
+        name = "player"
+        population = {players}
+        attributes = [
+            {{ name = "hp", type = "i32", default = 1000000, audience = "state" }},
+            {{ name = "friend", type = "entity", audience = "state" }},
+        ]
+        [[kind]]
+        name = "coin"
+        place = "none"
+        population = {coins}
+        attributes = [{{ name = "worth", type = "i32", default = 3, audience = "state" }}]
+        "#,
+        capacity = players + coins,
+        updates = 4 * u64::from(players) + 65_536,
+    );
+    let config = world_file::parse(&text, "the world of coins")?;
     let asked = QUESTIONS.iter();
-    let asked = asked.filter(|(_, question, _)| !field.is_empty() || !question.contains("toward"));
+    with_questions(
+        &config,
+        asked.filter(|(_, question, _)| question.contains("worth")),
+    )
+}
+
+fn with_questions<'a>(
+    config: &WorldConfig,
+    asked: impl Iterator<Item = &'a (&'static str, &'static str, i32)>,
+) -> anyhow::Result<WorldConfig> {
     let scripts = asked.map(|(name, question, _)| {
         let text =
             format!("#[command(clients)]\nfn {name}(me: Entity, at: Point) {{ {question} }}\n");
@@ -178,7 +257,7 @@ fn world(options: &Options, cells_max: u32, field: &str) -> anyhow::Result<World
     });
     let scripts: Vec<_> = scripts.collect();
     with_commands(
-        &config,
+        config,
         scripts.iter().map(|(name, text)| (*name, &text[..])),
     )
 }
@@ -269,7 +348,7 @@ const FEW_CELLS_MAX: u32 = 1024;
 const RANKING: &str = "[[ranking]]\nname = \"hp\"\nkind = \"player\"\nby = \"hp\"";
 /// What commands do that ask, and that don't, and how many cells away their goals are at most, along
 /// an axis.
-const QUESTIONS: [(&str, &str, i32); 10] = [
+const QUESTIONS: [(&str, &str, i32); 13] = [
     ("hit", "me.hp -= 1;", 0),
     ("place", "me.hp -= 1 + rank(me, \"hp\") % 2;", 0),
     (
@@ -288,9 +367,20 @@ const QUESTIONS: [(&str, &str, i32); 10] = [
     ("toward", "me.position += toward(me, \"goal\", 0.5);", 0),
     ("refreshed", "me.position += toward(me, \"goal\", 0.5);", 0),
     ("fields", "me.position += toward(me, \"goal\", 0.5);", 0),
+    ("spend", "me.hp -= 1 + me.friend.worth;", 0),
+    (
+        "held",
+        "let mut sum = 0; for it in held_by(me, \"coin\") { sum += it.worth; } me.hp -= 1 + sum;",
+        0,
+    ),
+    (
+        "pay",
+        "for it in held_by(me, \"coin\") { if it.worth > 0 { it.holder = me.friend; break; } }",
+        0,
+    ),
 ];
 /// Questions, each with what does the same without asking.
-const WITHOUT: [(&str, &str); 8] = [
+const WITHOUT: [(&str, &str); 10] = [
     ("place", "hit"),
     ("first", "hit"),
     ("look", "hit"),
@@ -299,5 +389,9 @@ const WITHOUT: [(&str, &str); 8] = [
     ("toward", "step"),
     ("refreshed", "step"),
     ("fields", "step"),
+    ("held", "spend"),
+    ("pay", "spend"),
 ];
+/// Coins of a player.
+const COINS_EACH: u32 = 20;
 const WARM_UP_TICKS: usize = 3;

@@ -6,6 +6,7 @@
 #include "tick/fields.cu"
 #include "tick/hash.cu"
 #include "tick/hearings.cu"
+#include "tick/held.cu"
 #include "tick/index.cu"
 #include "tick/interest_changed.cu"
 #include "tick/interest_deliver.cu"

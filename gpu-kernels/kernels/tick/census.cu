@@ -1,12 +1,13 @@
 // The census: the slots of living entities by kind, for scripts that ask for them.
 #include "tick/world.cuh"
 
-// Writes the kind of each slot, and for those that are nowhere one more than there are.
+// Writes the kind of each slot, and for those without an entity one more than there are.
 KERNEL census_collect(World w, Tick t) {
     u32 slot = thread_index();
     if (slot == 0) t.counters->census = w.capacity;
     if (slot >= w.capacity) return;
-    w.census_given_keys[slot] = is_somewhere(w, slot) ? w.slot_kinds[slot] : w.kinds;
+    bool is_one = w.states[slot] == LIVE && slot != w.shared_slot;
+    w.census_given_keys[slot] = is_one ? w.slot_kinds[slot] : w.kinds;
     w.census_given_slots[slot] = slot;
 }
 

@@ -252,11 +252,13 @@ struct alignas(4) Rule {
     u32 word_count;
     u32 own_place;
     u32 own_words;
+    // 1 if only things give it whose holder has ended, else 0.
+    u32 is_of_ended;
 };
-static_assert(sizeof(Rule) == 28, "as in Rust");
+static_assert(sizeof(Rule) == 32, "as in Rust");
 static_assert(offsetof(Rule, kind) == 0 && offsetof(Rule, ticks) == 4 && offsetof(Rule, command) == 8, "as in Rust");
 static_assert(offsetof(Rule, word_start) == 12 && offsetof(Rule, word_count) == 16 && offsetof(Rule, own_place) == 20, "as in Rust");
-static_assert(offsetof(Rule, own_words) == 24, "as in Rust");
+static_assert(offsetof(Rule, own_words) == 24 && offsetof(Rule, is_of_ended) == 28, "as in Rust");
 
 // A birth that was asked for; generation 0: there was no slot.
 struct alignas(4) Birth {
@@ -304,6 +306,8 @@ struct alignas(8) Counters {
     u64 timed_due;
     // Slots of which the census is taken.
     u64 census;
+    // Slots that are sorted by holder: all, or none where each thing has the holder that it had.
+    u64 held;
     // By ranking: how many entities it has.
     u64 ranked[8];
     // Buckets of the index that are crowded.
@@ -424,31 +428,31 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 4800, "as in Rust");
+static_assert(sizeof(Counters) == 4808, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, census) == 16, "as in Rust");
-static_assert(offsetof(Counters, ranked) == 24 && offsetof(Counters, crowds) == 88 && offsetof(Counters, commands) == 96, "as in Rust");
-static_assert(offsetof(Counters, updates_total) == 104 && offsetof(Counters, intervals) == 112 && offsetof(Counters, changed_entities) == 120, "as in Rust");
-static_assert(offsetof(Counters, free_slots) == 128 && offsetof(Counters, births_asked) == 136 && offsetof(Counters, refused) == 144, "as in Rust");
-static_assert(offsetof(Counters, changed_live) == 152 && offsetof(Counters, deliveries_total) == 160 && offsetof(Counters, served) == 168, "as in Rust");
-static_assert(offsetof(Counters, ignored_entries) == 176 && offsetof(Counters, chunk_starts) == 184 && offsetof(Counters, afters) == 248, "as in Rust");
-static_assert(offsetof(Counters, born) == 256 && offsetof(Counters, follow_ups) == 264 && offsetof(Counters, reborn) == 272, "as in Rust");
-static_assert(offsetof(Counters, reborn_acts) == 280 && offsetof(Counters, fall_acts) == 288 && offsetof(Counters, zone_acts) == 296, "as in Rust");
-static_assert(offsetof(Counters, zones) == 304 && offsetof(Counters, timed_unscheduled) == 312 && offsetof(Counters, published) == 320, "as in Rust");
-static_assert(offsetof(Counters, areas) == 328 && offsetof(Counters, notified) == 336 && offsetof(Counters, picked) == 344, "as in Rust");
-static_assert(offsetof(Counters, falls) == 352 && offsetof(Counters, fallen) == 360 && offsetof(Counters, atomic_asked) == 368, "as in Rust");
-static_assert(offsetof(Counters, atomic_pairs) == 376 && offsetof(Counters, atomic_entities) == 384 && offsetof(Counters, atomic_tail) == 392, "as in Rust");
-static_assert(offsetof(Counters, atomic_first) == 400 && offsetof(Counters, atomic_head) == 408 && offsetof(Counters, atomic_done) == 416, "as in Rust");
-static_assert(offsetof(Counters, atomic_stuck) == 424 && offsetof(Counters, atomic_left) == 432 && offsetof(Counters, atomic_fresh) == 440, "as in Rust");
-static_assert(offsetof(Counters, atomic_again) == 448 && offsetof(Counters, atomic_dropped) == 456 && offsetof(Counters, atomic_afters) == 464, "as in Rust");
-static_assert(offsetof(Counters, atomic_notified) == 472 && offsetof(Counters, deferred_hash) == 480 && offsetof(Counters, over_budget_of) == 488, "as in Rust");
-static_assert(offsetof(Counters, out_of_range_of) == 1512 && offsetof(Counters, hash) == 2536 && offsetof(Counters, applied) == 4632, "as in Rust");
-static_assert(offsetof(Counters, stale) == 4640 && offsetof(Counters, malformed) == 4648 && offsetof(Counters, over_budget) == 4656, "as in Rust");
-static_assert(offsetof(Counters, over_per_tick) == 4664 && offsetof(Counters, resting) == 4672 && offsetof(Counters, atomic_refused) == 4680, "as in Rust");
-static_assert(offsetof(Counters, atomic_moved) == 4688 && offsetof(Counters, atomic_deferred) == 4696 && offsetof(Counters, updates) == 4704, "as in Rust");
-static_assert(offsetof(Counters, changes) == 4712 && offsetof(Counters, courses) == 4720 && offsetof(Counters, births) == 4728, "as in Rust");
-static_assert(offsetof(Counters, deaths) == 4736 && offsetof(Counters, deliveries) == 4744 && offsetof(Counters, clients_behind) == 4752, "as in Rust");
-static_assert(offsetof(Counters, entities) == 4760 && offsetof(Counters, timed) == 4768 && offsetof(Counters, respawns) == 4776, "as in Rust");
-static_assert(offsetof(Counters, hearings) == 4784 && offsetof(Counters, hearings_dropped) == 4792, "as in Rust");
+static_assert(offsetof(Counters, held) == 24 && offsetof(Counters, ranked) == 32 && offsetof(Counters, crowds) == 96, "as in Rust");
+static_assert(offsetof(Counters, commands) == 104 && offsetof(Counters, updates_total) == 112 && offsetof(Counters, intervals) == 120, "as in Rust");
+static_assert(offsetof(Counters, changed_entities) == 128 && offsetof(Counters, free_slots) == 136 && offsetof(Counters, births_asked) == 144, "as in Rust");
+static_assert(offsetof(Counters, refused) == 152 && offsetof(Counters, changed_live) == 160 && offsetof(Counters, deliveries_total) == 168, "as in Rust");
+static_assert(offsetof(Counters, served) == 176 && offsetof(Counters, ignored_entries) == 184 && offsetof(Counters, chunk_starts) == 192, "as in Rust");
+static_assert(offsetof(Counters, afters) == 256 && offsetof(Counters, born) == 264 && offsetof(Counters, follow_ups) == 272, "as in Rust");
+static_assert(offsetof(Counters, reborn) == 280 && offsetof(Counters, reborn_acts) == 288 && offsetof(Counters, fall_acts) == 296, "as in Rust");
+static_assert(offsetof(Counters, zone_acts) == 304 && offsetof(Counters, zones) == 312 && offsetof(Counters, timed_unscheduled) == 320, "as in Rust");
+static_assert(offsetof(Counters, published) == 328 && offsetof(Counters, areas) == 336 && offsetof(Counters, notified) == 344, "as in Rust");
+static_assert(offsetof(Counters, picked) == 352 && offsetof(Counters, falls) == 360 && offsetof(Counters, fallen) == 368, "as in Rust");
+static_assert(offsetof(Counters, atomic_asked) == 376 && offsetof(Counters, atomic_pairs) == 384 && offsetof(Counters, atomic_entities) == 392, "as in Rust");
+static_assert(offsetof(Counters, atomic_tail) == 400 && offsetof(Counters, atomic_first) == 408 && offsetof(Counters, atomic_head) == 416, "as in Rust");
+static_assert(offsetof(Counters, atomic_done) == 424 && offsetof(Counters, atomic_stuck) == 432 && offsetof(Counters, atomic_left) == 440, "as in Rust");
+static_assert(offsetof(Counters, atomic_fresh) == 448 && offsetof(Counters, atomic_again) == 456 && offsetof(Counters, atomic_dropped) == 464, "as in Rust");
+static_assert(offsetof(Counters, atomic_afters) == 472 && offsetof(Counters, atomic_notified) == 480 && offsetof(Counters, deferred_hash) == 488, "as in Rust");
+static_assert(offsetof(Counters, over_budget_of) == 496 && offsetof(Counters, out_of_range_of) == 1520 && offsetof(Counters, hash) == 2544, "as in Rust");
+static_assert(offsetof(Counters, applied) == 4640 && offsetof(Counters, stale) == 4648 && offsetof(Counters, malformed) == 4656, "as in Rust");
+static_assert(offsetof(Counters, over_budget) == 4664 && offsetof(Counters, over_per_tick) == 4672 && offsetof(Counters, resting) == 4680, "as in Rust");
+static_assert(offsetof(Counters, atomic_refused) == 4688 && offsetof(Counters, atomic_moved) == 4696 && offsetof(Counters, atomic_deferred) == 4704, "as in Rust");
+static_assert(offsetof(Counters, updates) == 4712 && offsetof(Counters, changes) == 4720 && offsetof(Counters, courses) == 4728, "as in Rust");
+static_assert(offsetof(Counters, births) == 4736 && offsetof(Counters, deaths) == 4744 && offsetof(Counters, deliveries) == 4752, "as in Rust");
+static_assert(offsetof(Counters, clients_behind) == 4760 && offsetof(Counters, entities) == 4768 && offsetof(Counters, timed) == 4776, "as in Rust");
+static_assert(offsetof(Counters, respawns) == 4784 && offsetof(Counters, hearings) == 4792 && offsetof(Counters, hearings_dropped) == 4800, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -698,7 +702,8 @@ struct alignas(8) World {
     // How many fields there are, and 1 where leaving a cell costs what its tag says.
     u32 field_count;
     u32 field_tagged;
-    u32 padding;
+    // The column with the holders of things, or -1 in worlds without things.
+    i32 holder_column;
     // Tables: by kind and column.
     const int2 *bounds;
     const Initial *initials;
@@ -797,6 +802,12 @@ struct alignas(8) World {
     // the ranking's kind. Of those of which scripts ask, likewise of the start of the tick.
     u32 *standing_slots;
     u32 *standing_ranks;
+    // By slot, and at last: where the things of a holder begin in `held_slots`, as they are at
+    // the start of a tick whose scripts ask for them. By slot of a thing: its holder when they
+    // were sorted last; those of all slots are sorted where kinds are for the census.
+    u32 *held_starts;
+    u32 *held_slots;
+    u32 *held_by;
     // By field and cell: the distance of what is under way. By field and tile: not 0 if distances
     // there may still fall. By round, modulo 2, the tiles to look at; modulo 3, how many.
     u32 *field_distances;
@@ -921,7 +932,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 2232, "as in Rust");
+static_assert(sizeof(World) == 2256, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -941,7 +952,7 @@ static_assert(offsetof(World, deferred_max) == 1076 && offsetof(World, deferred_
 static_assert(offsetof(World, hook_count) == 1088 && offsetof(World, shared_slot) == 1092 && offsetof(World, shared_kind) == 1096, "as in Rust");
 static_assert(offsetof(World, zoned) == 1100 && offsetof(World, wall_edge_bits) == 1104 && offsetof(World, wall_row_bits) == 1108, "as in Rust");
 static_assert(offsetof(World, wall_cells) == 1112 && offsetof(World, wall_refuge) == 1120 && offsetof(World, wall_words) == 1128, "as in Rust");
-static_assert(offsetof(World, field_count) == 1132 && offsetof(World, field_tagged) == 1136 && offsetof(World, padding) == 1140, "as in Rust");
+static_assert(offsetof(World, field_count) == 1132 && offsetof(World, field_tagged) == 1136 && offsetof(World, holder_column) == 1140, "as in Rust");
 static_assert(offsetof(World, bounds) == 1144 && offsetof(World, initials) == 1152 && offsetof(World, choices) == 1160, "as in Rust");
 static_assert(offsetof(World, kind_columns) == 1168 && offsetof(World, merge_rules) == 1176 && offsetof(World, wide_bounds) == 1184, "as in Rust");
 static_assert(offsetof(World, visible_columns) == 1192 && offsetof(World, rule_table) == 1200 && offsetof(World, layers) == 1208, "as in Rust");
@@ -961,33 +972,34 @@ static_assert(offsetof(World, index_len) == 1504 && offsetof(World, directory) =
 static_assert(offsetof(World, crowd_positions) == 1528 && offsetof(World, crowd_starts) == 1536 && offsetof(World, census_starts) == 1544, "as in Rust");
 static_assert(offsetof(World, census_keys) == 1552 && offsetof(World, census_given_keys) == 1560 && offsetof(World, census_slots) == 1568, "as in Rust");
 static_assert(offsetof(World, census_given_slots) == 1576 && offsetof(World, standing_slots) == 1584 && offsetof(World, standing_ranks) == 1592, "as in Rust");
-static_assert(offsetof(World, field_distances) == 1600 && offsetof(World, field_dirty) == 1608 && offsetof(World, field_list) == 1616, "as in Rust");
-static_assert(offsetof(World, field_listed) == 1624 && offsetof(World, visible) == 1632 && offsetof(World, visible_counts) == 1640, "as in Rust");
-static_assert(offsetof(World, views) == 1648 && offsetof(World, changed) == 1656 && offsetof(World, last_positions) == 1664, "as in Rust");
-static_assert(offsetof(World, wall_places) == 1672 && offsetof(World, several) == 1680 && offsetof(World, told) == 1688, "as in Rust");
-static_assert(offsetof(World, commands) == 1696 && offsetof(World, verdicts) == 1704 && offsetof(World, reasons) == 1712, "as in Rust");
-static_assert(offsetof(World, group_places) == 1720 && offsetof(World, group_starts) == 1728 && offsetof(World, group_order) == 1736, "as in Rust");
-static_assert(offsetof(World, update_counts) == 1744 && offsetof(World, update_offsets) == 1752 && offsetof(World, partials) == 1760, "as in Rust");
-static_assert(offsetof(World, keys) == 1768 && offsetof(World, values) == 1776 && offsetof(World, update_keys) == 1784, "as in Rust");
-static_assert(offsetof(World, update_keys_spare) == 1792 && offsetof(World, update_values) == 1800 && offsetof(World, update_values_spare) == 1808, "as in Rust");
-static_assert(offsetof(World, interval_keys) == 1816 && offsetof(World, interval_starts) == 1824 && offsetof(World, interval_values) == 1832, "as in Rust");
-static_assert(offsetof(World, interval_changed) == 1840 && offsetof(World, bucket_keys) == 1848 && offsetof(World, bucket_slots) == 1856, "as in Rust");
-static_assert(offsetof(World, free_list) == 1864 && offsetof(World, died) == 1872 && offsetof(World, client_counts) == 1880, "as in Rust");
-static_assert(offsetof(World, ranges) == 1888 && offsetof(World, changed_before) == 1896 && offsetof(World, timed_next) == 1904, "as in Rust");
-static_assert(offsetof(World, after_counts) == 1912 && offsetof(World, after_offsets) == 1920 && offsetof(World, after_records) == 1928, "as in Rust");
-static_assert(offsetof(World, after_partials) == 1936 && offsetof(World, fallen) == 1944 && offsetof(World, due_words) == 1952, "as in Rust");
-static_assert(offsetof(World, notification_counts) == 1960 && offsetof(World, notification_offsets) == 1968 && offsetof(World, notification_partials) == 1976, "as in Rust");
-static_assert(offsetof(World, first_updates) == 1984 && offsetof(World, deferred_next) == 1992 && offsetof(World, deferred_words_next) == 2000, "as in Rust");
-static_assert(offsetof(World, deferred_flags_next) == 2008 && offsetof(World, atomic_ranks) == 2016 && offsetof(World, atomic_places) == 2024, "as in Rust");
-static_assert(offsetof(World, atomic_verdicts) == 2032 && offsetof(World, atomic_slots) == 2040 && offsetof(World, atomic_next) == 2048, "as in Rust");
-static_assert(offsetof(World, atomic_waits) == 2056 && offsetof(World, atomic_queue) == 2064 && offsetof(World, pair_keys) == 2072, "as in Rust");
-static_assert(offsetof(World, pair_values) == 2080 && offsetof(World, atomic_pair_keys) == 2088 && offsetof(World, atomic_pair_keys_spare) == 2096, "as in Rust");
-static_assert(offsetof(World, atomic_pair_values) == 2104 && offsetof(World, atomic_pair_values_spare) == 2112 && offsetof(World, atomic_entities) == 2120, "as in Rust");
-static_assert(offsetof(World, atomic_rows) == 2128 && offsetof(World, atomic_after_counts) == 2136 && offsetof(World, atomic_afters) == 2144, "as in Rust");
-static_assert(offsetof(World, atomic_notification_counts) == 2152 && offsetof(World, atomic_notifications) == 2160 && offsetof(World, atomic_writers) == 2168, "as in Rust");
-static_assert(offsetof(World, left_keys) == 2176 && offsetof(World, left_values) == 2184 && offsetof(World, fresh_keys) == 2192, "as in Rust");
-static_assert(offsetof(World, fresh_values) == 2200 && offsetof(World, joined_keys) == 2208 && offsetof(World, joined_values) == 2216, "as in Rust");
-static_assert(offsetof(World, joined_changed) == 2224, "as in Rust");
+static_assert(offsetof(World, held_starts) == 1600 && offsetof(World, held_slots) == 1608 && offsetof(World, held_by) == 1616, "as in Rust");
+static_assert(offsetof(World, field_distances) == 1624 && offsetof(World, field_dirty) == 1632 && offsetof(World, field_list) == 1640, "as in Rust");
+static_assert(offsetof(World, field_listed) == 1648 && offsetof(World, visible) == 1656 && offsetof(World, visible_counts) == 1664, "as in Rust");
+static_assert(offsetof(World, views) == 1672 && offsetof(World, changed) == 1680 && offsetof(World, last_positions) == 1688, "as in Rust");
+static_assert(offsetof(World, wall_places) == 1696 && offsetof(World, several) == 1704 && offsetof(World, told) == 1712, "as in Rust");
+static_assert(offsetof(World, commands) == 1720 && offsetof(World, verdicts) == 1728 && offsetof(World, reasons) == 1736, "as in Rust");
+static_assert(offsetof(World, group_places) == 1744 && offsetof(World, group_starts) == 1752 && offsetof(World, group_order) == 1760, "as in Rust");
+static_assert(offsetof(World, update_counts) == 1768 && offsetof(World, update_offsets) == 1776 && offsetof(World, partials) == 1784, "as in Rust");
+static_assert(offsetof(World, keys) == 1792 && offsetof(World, values) == 1800 && offsetof(World, update_keys) == 1808, "as in Rust");
+static_assert(offsetof(World, update_keys_spare) == 1816 && offsetof(World, update_values) == 1824 && offsetof(World, update_values_spare) == 1832, "as in Rust");
+static_assert(offsetof(World, interval_keys) == 1840 && offsetof(World, interval_starts) == 1848 && offsetof(World, interval_values) == 1856, "as in Rust");
+static_assert(offsetof(World, interval_changed) == 1864 && offsetof(World, bucket_keys) == 1872 && offsetof(World, bucket_slots) == 1880, "as in Rust");
+static_assert(offsetof(World, free_list) == 1888 && offsetof(World, died) == 1896 && offsetof(World, client_counts) == 1904, "as in Rust");
+static_assert(offsetof(World, ranges) == 1912 && offsetof(World, changed_before) == 1920 && offsetof(World, timed_next) == 1928, "as in Rust");
+static_assert(offsetof(World, after_counts) == 1936 && offsetof(World, after_offsets) == 1944 && offsetof(World, after_records) == 1952, "as in Rust");
+static_assert(offsetof(World, after_partials) == 1960 && offsetof(World, fallen) == 1968 && offsetof(World, due_words) == 1976, "as in Rust");
+static_assert(offsetof(World, notification_counts) == 1984 && offsetof(World, notification_offsets) == 1992 && offsetof(World, notification_partials) == 2000, "as in Rust");
+static_assert(offsetof(World, first_updates) == 2008 && offsetof(World, deferred_next) == 2016 && offsetof(World, deferred_words_next) == 2024, "as in Rust");
+static_assert(offsetof(World, deferred_flags_next) == 2032 && offsetof(World, atomic_ranks) == 2040 && offsetof(World, atomic_places) == 2048, "as in Rust");
+static_assert(offsetof(World, atomic_verdicts) == 2056 && offsetof(World, atomic_slots) == 2064 && offsetof(World, atomic_next) == 2072, "as in Rust");
+static_assert(offsetof(World, atomic_waits) == 2080 && offsetof(World, atomic_queue) == 2088 && offsetof(World, pair_keys) == 2096, "as in Rust");
+static_assert(offsetof(World, pair_values) == 2104 && offsetof(World, atomic_pair_keys) == 2112 && offsetof(World, atomic_pair_keys_spare) == 2120, "as in Rust");
+static_assert(offsetof(World, atomic_pair_values) == 2128 && offsetof(World, atomic_pair_values_spare) == 2136 && offsetof(World, atomic_entities) == 2144, "as in Rust");
+static_assert(offsetof(World, atomic_rows) == 2152 && offsetof(World, atomic_after_counts) == 2160 && offsetof(World, atomic_afters) == 2168, "as in Rust");
+static_assert(offsetof(World, atomic_notification_counts) == 2176 && offsetof(World, atomic_notifications) == 2184 && offsetof(World, atomic_writers) == 2192, "as in Rust");
+static_assert(offsetof(World, left_keys) == 2200 && offsetof(World, left_values) == 2208 && offsetof(World, fresh_keys) == 2216, "as in Rust");
+static_assert(offsetof(World, fresh_values) == 2224 && offsetof(World, joined_keys) == 2232 && offsetof(World, joined_values) == 2240, "as in Rust");
+static_assert(offsetof(World, joined_changed) == 2248, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -1087,4 +1099,4 @@ static_assert(offsetof(Tick, course_velocities) == 288 && offsetof(Tick, deliver
 static_assert(offsetof(Tick, bucket_order) == 312 && offsetof(Tick, bucket_ranges) == 320 && offsetof(Tick, hearing_offsets) == 328, "as in Rust");
 static_assert(offsetof(Tick, hearings) == 336, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x741fa4a245b5f9f7ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xdd20861a1942971bull;

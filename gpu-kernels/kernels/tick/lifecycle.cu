@@ -120,10 +120,12 @@ __device__ inline void bear(const World& w, const Tick& t, const Birth& b, u64 r
     w.changed[b.slot] = t.stamp;
     Random random(w.seed, t.number, entity_bits(b.slot, b.generation));
     u32 turn = b.token == POPULATION_TOKEN ? b.slot : b.token;
+    bool is_thing = is_thing_kind(w, b.kind);
     for (u32 column = 0; column < w.columns; column++) {
         i32 value;
         int2 bounds = w.bounds[b.kind * w.columns + column];
-        if (column < given) value = min(max(values[column], bounds.x), bounds.y);
+        if (is_thing && column < w.dimensions) value = 0;
+        else if (column < given) value = min(max(values[column], bounds.x), bounds.y);
         else if (column < w.dimensions) value = (i32)random.below((u32)w.size[column]);
         else value = initial(w, w.initials[b.kind * w.columns + column], turn, random);
         w.rows[(u64)b.slot * w.columns + column] = value;
@@ -132,6 +134,10 @@ __device__ inline void bear(const World& w, const Tick& t, const Birth& b, u64 r
         if (w.motion && column < w.dimensions) w.last_positions[(u64)column * w.capacity + b.slot] = value;
     }
     if (!w.wall_edge_bits) return;
+    if (is_thing) {
+        for (u32 axis = 0; axis < 2; axis++) w.wall_places[(u64)axis * w.capacity + b.slot] = 0;
+        return;
+    }
     i32* place = w.rows + (u64)b.slot * w.columns;
     free_place(w, place);
     for (u32 axis = 0; axis < 2; axis++) {

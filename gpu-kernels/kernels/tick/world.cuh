@@ -53,9 +53,14 @@ struct Point {
     i32 p[3];
 };
 
+// Whether entities of a kind are things, which are nowhere: their positions can only be 0.
+__device__ inline bool is_thing_kind(const World& w, u32 kind) {
+    return w.holder_column >= 0 && kind != w.shared_kind && w.bounds[kind * w.columns].y == 0;
+}
 // Whether an entity lives in a slot that is somewhere in the world.
 __device__ inline bool is_somewhere(const World& w, u32 slot) {
-    return w.states[slot] == LIVE && slot != w.shared_slot;
+    return w.states[slot] == LIVE && slot != w.shared_slot &&
+           (w.holder_column < 0 || !is_thing_kind(w, w.slot_kinds[slot]));
 }
 
 // The slot of the live entity that a reference names, or capacity.
@@ -63,6 +68,17 @@ __device__ inline u32 resolve(const World& w, i32 reference) {
     u32 slot = (u32)reference & 0xffffffu;
     bool meant = slot < w.capacity && w.states[slot] == LIVE && (w.generations[slot] & 0xff) == (u32)reference >> 24;
     return meant ? slot : w.capacity;
+}
+
+// The slot of the entity that holds a thing; capacity if it has none, NOBODY if that has ended, or
+// can't hold it.
+__device__ inline u32 holder_of(const World& w, u32 slot) {
+    i32 reference = w.rows[(u64)slot * w.columns + w.holder_column];
+    if (reference == -1) return w.capacity;
+    u32 holder = resolve(w, reference);
+    if (holder == w.capacity) return NOBODY;
+    u32 kind = w.slot_kinds[holder];
+    return is_thing_kind(w, kind) && kind >= w.slot_kinds[slot] ? NOBODY : holder;
 }
 
 __device__ inline i64 squared_distance(const Point& a, const Point& b) {

@@ -117,7 +117,7 @@ impl Search<'_> {
                     Inst::Actor(to) => (to, self.one(Key::Actor, at)?),
                     Inst::Resolve(to, reference) => (to, self.referred(reference, at)?),
                     Inst::Nth(to, kind, Operand::Const(0)) => (to, self.one(Key::First(kind), at)?),
-                    Inst::Nth(..) | Inst::Ranked(..) => {
+                    Inst::Nth(..) | Inst::Ranked(..) | Inst::Held(..) => {
                         return Err(Unbounded {
                             inst: at,
                             is_too_many: false,

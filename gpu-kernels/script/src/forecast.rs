@@ -121,7 +121,7 @@ fn check_code(code: &mut Code, words: u16, schema: &Schema) -> Result<(), &'stat
             Inst::Random(..) | Inst::After(_) | Inst::Notify(_) | Inst::Reason(_) => false,
             Inst::ReadAt(..) | Inst::UpdateAt(..) | Inst::WriteAt(..) | Inst::Miss(_) => false,
             Inst::Count(..) | Inst::Nth(..) | Inst::Rank(..) | Inst::Ranked(..) => false,
-            Inst::Wide(..) | Inst::Field(..) => false,
+            Inst::Wide(..) | Inst::Field(..) | Inst::Held(..) => false,
             _ => true,
         };
         is_sound &= inst.columns().end <= columns;

@@ -1,7 +1,7 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 51] = [
+pub const BUILTINS: [(&str, &str); 53] = [
     ("require", "require(condition, \"reason\")"),
     ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
@@ -15,6 +15,8 @@ pub const BUILTINS: [(&str, &str); 51] = [
     ("count", "count(\"kind\")"),
     ("the", "the(\"kind\")"),
     ("all", "all(\"kind\")"),
+    ("held_by", "held_by(entity, \"kind\")"),
+    ("count_held", "count_held(entity, \"kind\")"),
     ("rank", "rank(entity, \"ranking\")"),
     ("top", "top(\"ranking\", number)"),
     ("random", "random(low, high)"),
@@ -60,7 +62,7 @@ pub const BUILTINS: [(&str, &str); 51] = [
 
 /// Built-in functions that are younger than the scripts of some worlds. Where a script has a function
 /// of this name, its own is meant: no world stops compiling as there are more.
-pub const YIELDING: [&str; 23] = [
+pub const YIELDING: [&str; 25] = [
     "sine",
     "cosine",
     "angle",
@@ -76,6 +78,8 @@ pub const YIELDING: [&str; 23] = [
     "count",
     "the",
     "all",
+    "held_by",
+    "count_held",
     "rank",
     "top",
     "cancel",

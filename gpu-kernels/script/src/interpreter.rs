@@ -9,6 +9,7 @@ use shared::{EntityId, EntityRef, Slot, Tick};
 
 use crate::arith::{self, Random};
 use crate::census::Census;
+use crate::holdings::Holdings;
 use crate::ir::{
     Budget, Code, EFFECTS_MAX, Index, Inst, NEAR_CENTER_MIN, NEAR_RADIUS_MAX, NOBODY, Operand,
     Point, Reg, WRITES_MAX, Write,
@@ -57,6 +58,15 @@ pub trait World {
     /// Where they stand in the rankings, if there are any.
     fn standings(&self) -> Option<&Standings> {
         None
+    }
+    /// The things of each holder, if there are any.
+    fn holdings(&self) -> Option<&Holdings> {
+        None
+    }
+    /// The slot of a thing of a live holder, by its place among all of them in the order of their
+    /// slots. The place may be any number.
+    fn held(&self, holder: Slot, place: u32) -> Option<Slot> {
+        self.holdings()?.nth(holder, place)
     }
     /// How many entities of a kind live.
     fn count(&self, kind: u16) -> u32 {
@@ -346,6 +356,11 @@ impl<W: World, E: Effects> Run<'_, W, E> {
             Inst::Nth(reg, kind, place) => {
                 let place = self.get(place).cast_unsigned();
                 let found = self.world.nth(kind, place);
+                self.set(reg, found.map_or(NOBODY, |slot| slot.0 as i32));
+            }
+            Inst::Held(reg, holder, place) => {
+                let (holder, place) = (self.slot(holder), self.get(place).cast_unsigned());
+                let found = holder.and_then(|holder| self.world.held(holder, place));
                 self.set(reg, found.map_or(NOBODY, |slot| slot.0 as i32));
             }
             Inst::Rank(reg, slot, ranking) => {

@@ -193,6 +193,9 @@ pub enum Inst {
     Wide(Reg, Wide, Half, [Operand; 4]),
     /// A word of the world's [fields](shared::world::field), by its place; 0 where there is none.
     Field(Reg, Operand),
+    /// The slot of a thing of the holder in a slot, by its place among all of them in the order of
+    /// their slots; [`NOBODY`] where there is none, and of [`NOBODY`].
+    Held(Reg, Operand, Operand),
 }
 
 /// Which of some consecutive columns, of which an instruction names the first.
@@ -341,6 +344,7 @@ macro_rules! register {
             | Inst::Past(reg, ..)
             | Inst::Layer(reg, _)
             | Inst::Field(reg, _)
+            | Inst::Held(reg, ..)
             | Inst::Count(reg, _)
             | Inst::Nth(reg, ..)
             | Inst::Rank(reg, ..)
@@ -445,6 +449,7 @@ impl Inst {
             | Inst::JumpUnless(a, _) => visit(a),
             Inst::Binary(_, _, a, b)
             | Inst::Random(_, a, b)
+            | Inst::Held(_, a, b)
             | Inst::Update(a, _, b)
             | Inst::Past(_, a, _, b) => {
                 visit(a);
@@ -585,9 +590,16 @@ impl Code {
         })
     }
 
+    /// Whether it asks for the things of holders.
+    pub fn asks_holders(&self) -> bool {
+        self.insts.iter().any(|i| matches!(i, Inst::Held(..)))
+    }
+
     /// Whether it asks for entities wherever they are.
     pub fn asks(&self) -> bool {
-        self.asked_kinds().next().is_some() || self.asked_rankings().next().is_some()
+        self.asked_kinds().next().is_some()
+            || self.asked_rankings().next().is_some()
+            || self.asks_holders()
     }
 
     /// Whether it can say why it has no effect.

@@ -1,6 +1,6 @@
 //! Game logic as scripts: commands in Rust's syntax, with semantics of their own. Without the
-//! feature `compile` only `arith`, `atomic`, `census`, `forecast`, `interpreter`, `ir` and
-//! `standings` are there.
+//! feature `compile` only `arith`, `atomic`, `census`, `forecast`, `holdings`, `interpreter`, `ir`
+//! and `standings` are there.
 //!
 //! | module | holds |
 //! | --- | --- |
@@ -23,6 +23,7 @@
 //! | `arith` | what operators give for all operands; random numbers |
 //! | `atomic` | which entities an atomic command has to do with |
 //! | `census` | the living entities of a world by kind |
+//! | `holdings` | the things of a world by holder |
 //! | `standings` | where entities stand in a world's rankings |
 //! | `interpreter` | runs instructions one by one |
 //! | `native` | compiles instructions to machine code (feature `native`) |
@@ -40,6 +41,7 @@ pub mod diagnostic;
 pub mod forecast;
 #[cfg(feature = "compile")]
 mod functions;
+pub mod holdings;
 pub mod interpreter;
 pub mod ir;
 #[cfg(feature = "compile")]

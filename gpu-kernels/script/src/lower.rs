@@ -113,6 +113,8 @@ pub struct Lower<'a> {
     scheduled: Option<Value>,
     /// Not 0 once an index was none that there is; `None`: there is no index.
     missed: Option<Reg>,
+    /// The registers that surely have a thing or nobody, with its kind.
+    things: Vec<(Reg, u16)>,
 }
 
 /// An instruction whose targets are labels, or what becomes instructions at the end.
@@ -182,6 +184,7 @@ impl<'a> Lower<'a> {
             timer: None,
             scheduled: None,
             missed: None,
+            things: vec![],
         };
         let exit = lower.label();
         lower.frames.push(Frame {

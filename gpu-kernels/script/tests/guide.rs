@@ -24,6 +24,7 @@ const TEXTS: &str = include_str!("../../../server/worlds/texts.md");
 const NUMBERS: &str = include_str!("../../../server/worlds/numbers.md");
 const ASKING: &str = include_str!("../../../server/worlds/asking.md");
 const DOORS: &str = include_str!("../../../server/worlds/doors.md");
+const THINGS: &str = include_str!("../../../server/worlds/things.md");
 const FIELDS: &str = include_str!("../../../server/worlds/fields.md");
 const PLANES: &str = include_str!("../../../server/worlds/planes.md");
 const LAYERS: &str = include_str!("../../../server/worlds/layers.md");
@@ -121,6 +122,18 @@ fn examples_of_planes_compile() {
     assert_eq!(logic.commands.len(), 5);
     assert!(PLANES.contains(&format!("at most {PLANES_MAX} planes")));
     assert!(PLANES.contains(&format!("{PLANE_NAMES_MAX} `[[plane]]`")));
+}
+
+#[test]
+fn examples_of_things_compile() {
+    let file = blocks_of(THINGS, "toml").next().unwrap();
+    let schema = world_file::parse(file, "test").unwrap().schema;
+    let things = (0..schema.kinds.len() as u16).filter(|&kind| schema.is_thing(kind));
+    assert_eq!(things.count(), 3);
+    let texts = blocks_of(THINGS, "rust").map(|block| Text::new("test.rs", block));
+    let texts: Vec<Text> = texts.collect();
+    let logic = common::compile_for(&schema, &texts, &Constants::default()).unwrap();
+    assert_eq!(logic.commands.len(), 4);
 }
 
 #[test]
@@ -223,7 +236,7 @@ fn every_warning_has_its_row_and_the_tests_of_the_guide_compile() {
 fn every_built_in_function_has_an_example() {
     for (name, _) in BUILTINS {
         let call = format!("{name}(");
-        let all = [LAYERS, DOORS, FIELDS, PLANES, ASKING, USAGE]
+        let all = [LAYERS, DOORS, FIELDS, PLANES, THINGS, ASKING, USAGE]
             .into_iter()
             .flat_map(|page| blocks_of(page, "rust"));
         let mut all = blocks("rust").chain(all);

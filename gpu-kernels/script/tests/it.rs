@@ -25,6 +25,7 @@ mod ptx;
 mod random;
 mod symbols;
 mod texts;
+mod things;
 mod watched;
 mod ways;
 mod wide;

@@ -8,6 +8,7 @@ use crate::programs::{BINARY, LIMITS, UNARY, WIDE};
 use script::arith::{Random, is_within};
 use script::atomic::KEYS_MAX;
 use script::census::Census;
+use script::holdings::Holdings;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use script::ir::{Budget, Code, Half, Inst, NOBODY, Operand, Reg, WRITES_MAX};
 use script::native::{Call, Host, Native, NativeError, Rows, Shape, Thread, View};
@@ -377,6 +378,7 @@ struct Table<'a> {
     kinds: Vec<u16>,
     keys: [i32; KEYS_MAX],
     census: Census,
+    holdings: Holdings,
     standings: Standings,
 }
 
@@ -400,6 +402,7 @@ impl Table<'_> {
         .with_layers(&LAYERS)
         .with_fields(&FIELDS)
         .with_census(&self.census)
+        .with_holdings(&self.holdings)
         .with_standings(&self.standings)
     }
 
@@ -444,6 +447,10 @@ impl World for Table<'_> {
 
     fn census(&self) -> Option<&Census> {
         Some(&self.census)
+    }
+
+    fn holdings(&self) -> Option<&Holdings> {
+        Some(&self.holdings)
     }
 
     fn standings(&self) -> Option<&Standings> {
@@ -651,6 +658,7 @@ impl Run<'_> {
         );
         let rows = rows.with_layers(&LAYERS).with_fields(&FIELDS);
         let rows = rows.with_census(&table.census);
+        let rows = rows.with_holdings(&table.holdings);
         let rows = rows.with_standings(&table.standings);
         let mut thread = Thread::of_rows(native, rows, Recorder::of(table));
         let call = Call {
@@ -768,6 +776,7 @@ impl Generator {
             kinds: vec![],
             keys: [NOBODY; KEYS_MAX],
             census: Census::default(),
+            holdings: Holdings::default(),
             standings: Standings::default(),
         };
         for slot in 0..slots {
@@ -801,6 +810,10 @@ impl Generator {
         let living = slots.map(|slot| (table.kinds[slot], slot as u32));
         table.census = Census::of(shape.kind_columns.len(), living);
         let slots = table.states.len();
+        let pairs: Vec<(u32, u32)> = (0..self.below(3 * slots))
+            .map(|_| (self.below(slots) as u32, self.below(slots) as u32))
+            .collect();
+        table.holdings = Holdings::of(slots + self.below(3), pairs);
         table.standings = Standings::new(RANKINGS, slots + self.below(3));
         for ranking in 0..RANKINGS {
             // Any order does.

@@ -37,6 +37,7 @@ pub struct Asking {
     pub command: u16,
     pub kinds: Vec<u16>,
     pub rankings: Vec<u16>,
+    pub asks_holders: bool,
 }
 
 /// Why scripts can't run.
@@ -102,6 +103,7 @@ impl Scripts {
             command: command.schema.kind.id(),
             kinds: command.code.asked_kinds().collect(),
             rankings: command.code.asked_rankings().collect(),
+            asks_holders: command.code.asks_holders(),
         });
         let asking = asking.collect();
         let mut scripts = Scripts {

@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 
 use script::arith::{is_within, ticks_back};
 use script::census::Census;
+use script::holdings::Holdings;
 use script::interpreter::World;
 use script::standings::Standings;
 use shared::world::door::layers_with;
 use shared::world::layer::Layers;
 use shared::world::ranking::Ranking;
-use shared::{EntityId, Slot, WorldConfig};
+use shared::world::schema::Schema;
+use shared::{EntityId, EntityRef, Slot, WorldConfig};
 
 use crate::space::field;
 use crate::tick::state::{SlotState, Snapshot};
@@ -23,6 +25,7 @@ pub struct StillWorld<'a> {
     buckets: OnceCell<Buckets>,
     census: OnceCell<Census>,
     standings: OnceCell<Standings>,
+    holdings: OnceCell<Holdings>,
     layers: OnceCell<Layers>,
     /// The words of fields, as they are in force.
     fields: OnceCell<Vec<i32>>,
@@ -84,6 +87,28 @@ pub fn ranked(
     standings
 }
 
+/// The slot of the living entity that holds a thing; `None` if none does that can.
+pub fn holder_of(schema: &Schema, world: &impl World, thing: Slot) -> Option<Slot> {
+    let kind = world.kind(thing);
+    let column = schema.holder_column().filter(|_| schema.is_thing(kind))?;
+    let reference = EntityRef(world.attribute(thing, column));
+    let holder = reference.slot();
+    let generation = world.generation(holder)?;
+    let holds = reference.is_generation(generation) && schema.can_hold(world.kind(holder), kind);
+    holds.then_some(holder)
+}
+
+/// The things of each holder, among some living entities.
+pub fn held(
+    schema: &Schema,
+    world: &impl World,
+    slots_max: usize,
+    living: impl Iterator<Item = Slot>,
+) -> Holdings {
+    let pairs = living.filter_map(|slot| Some((holder_of(schema, world, slot)?.0, slot.0)));
+    Holdings::of(slots_max, pairs)
+}
+
 impl<'a> StillWorld<'a> {
     pub fn new(config: &'a WorldConfig, snapshot: &'a Snapshot) -> StillWorld<'a> {
         StillWorld {
@@ -92,6 +117,7 @@ impl<'a> StillWorld<'a> {
             buckets: OnceCell::new(),
             census: OnceCell::new(),
             standings: OnceCell::new(),
+            holdings: OnceCell::new(),
             layers: OnceCell::new(),
             fields: OnceCell::new(),
         }
@@ -103,7 +129,7 @@ impl<'a> StillWorld<'a> {
         Some(EntityId::new(slot, generation))
     }
 
-    /// The slots of all that live and are somewhere.
+    /// The slots of all that live, but not of what the whole world shares.
     fn living(&self) -> impl Iterator<Item = Slot> + '_ {
         let all = (0..self.snapshot.states.len() as u32).map(Slot);
         let shared = self.config.schema.world_entity().map(|entity| entity.slot);
@@ -200,9 +226,21 @@ impl World for StillWorld<'_> {
         }))
     }
 
+    fn holdings(&self) -> Option<&Holdings> {
+        Some(self.holdings.get_or_init(|| {
+            let slots_max = self.snapshot.states.len();
+            held(&self.config.schema, self, slots_max, self.living())
+        }))
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let buckets = self.buckets.get_or_init(|| {
-            let places = self.living().map(|slot| (slot, self.position(slot)));
+            let schema = &self.config.schema;
+            let placed = |slot: &Slot| !schema.is_thing(self.kind(*slot));
+            let places = self
+                .living()
+                .filter(placed)
+                .map(|slot| (slot, self.position(slot)));
             Buckets::of(self.config, places)
         });
         buckets.near(center, radius, |slot| self.position(slot), slots);

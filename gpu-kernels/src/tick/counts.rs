@@ -102,6 +102,8 @@ counts! {
         timed_due: u64;
         /// Slots of which the census is taken.
         census: u64;
+        /// Slots that are sorted by holder: all, or none where each thing has the holder that it had.
+        held: u64;
         /// By ranking: how many entities it has.
         ranked: [u64; RANKINGS_MAX];
         /// Buckets of the index that are crowded.

@@ -13,6 +13,7 @@ mod doors;
 mod due;
 mod emitted;
 mod fields;
+mod held;
 mod index;
 mod interest;
 mod left;
@@ -57,6 +58,7 @@ use boxes::Boxes;
 use census::Counted;
 use due::{Due, TickCommands};
 use fields::Fields;
+use held::Held;
 use index::Index;
 use interest::Interest;
 use logic::Updates;
@@ -121,6 +123,8 @@ struct State {
     counted: Counted,
     /// It follows from the slots and the rows.
     ranked: Ranked,
+    /// Likewise.
+    held: Held,
     ready: Ready,
     observers: Vec<Option<Observer>>,
     regions: Regions,
@@ -180,6 +184,7 @@ impl CpuBackend {
                 fields: Fields::default(),
                 counted: Counted::default(),
                 ranked: Ranked::new(&config.schema.rankings),
+                held: Held::new(&config.schema),
                 ready: Ready::new(config),
                 observers: vec![None; observers],
                 regions: Regions::new(config),
@@ -388,6 +393,7 @@ impl Backend for CpuBackend {
         self.state.observers.copy_from_slice(&snapshot.observers);
         self.state.regions.restore(snapshot);
         self.interest.restore(snapshot);
+        self.state.held.forget();
         self.state.timed.restore(snapshot);
         self.state.deferred.clone_from(&snapshot.deferred);
         let due = (0..).zip(snapshot.due.iter().copied());
@@ -446,6 +452,9 @@ impl State {
         let rankings: BTreeSet<u16> = rankings.collect();
         let (slots, rows) = (&self.slots, (&self.rows[..], self.columns));
         let count = scripts.kind_columns().len();
+        if asking().any(|asking| asking.asks_holders) {
+            self.held.find_holdings(slots.used());
+        }
         self.counted.update(workers, slots, (&kinds, count));
         self.ranked.update(workers, slots, rows, &rankings);
     }

@@ -19,6 +19,7 @@
 //! | `tick` | the tick: the list of its stages |
 //! | `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `hearings`, `hash`, `download` | one file a stage |
 //! | `census`, `standings` | the living entities by kind, and in rankings, before the stage `logic` |
+//! | `held` | the things of each holder, likewise |
 //! | `doors` | the cells that entities block, likewise |
 //! | `fields` | flow fields, likewise |
 //! | `atomic` | atomic commands, within the stage `merge` |
@@ -36,6 +37,7 @@ mod field_state;
 mod fields;
 mod hash;
 mod hearings;
+mod held;
 mod index;
 mod interest;
 mod kernels;
@@ -446,6 +448,8 @@ fn sort_scratch(sizes: &Sizes) -> u64 {
     let boxes = scratch_bytes::<u64>(boxes, sizes.box_key_bits);
     let pairs = scratch_bytes::<u32>(sizes.pairs(), bits_for(sizes.capacity - 1));
     let census = scratch_bytes::<u32>(sizes.capacity, world::census_bits(sizes));
+    let things = sizes.capacity * sizes.things;
+    let things = scratch_bytes::<u32>(things, world::held_bits(sizes));
     let rankings = sizes.capacity * sizes.rankings.min(1);
     let rankings = scratch_bytes::<u32>(rankings, standings::KEY_BITS);
     updates
@@ -454,4 +458,5 @@ fn sort_scratch(sizes: &Sizes) -> u64 {
         .max(pairs)
         .max(census)
         .max(rankings)
+        .max(things)
 }

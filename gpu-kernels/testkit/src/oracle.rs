@@ -16,6 +16,7 @@
 //! | `notifications` | notifications of commands, items and the fallen |
 //! | `walls` | what walls hold up |
 //! | `fields` | flow fields |
+//! | `things` | entities without a place, and who holds them |
 //! | `zones` | the commands of hooks; who crosses the borders of zones |
 //! | `hearings` | the notifications that reach each client by place |
 
@@ -29,6 +30,7 @@ mod notifications;
 mod past;
 mod regions;
 mod scripts;
+mod things;
 mod timed;
 mod usage;
 mod walls;
@@ -235,8 +237,9 @@ impl Oracle {
         out.counts.timed = self.timed.len() as u64;
         self.keep_places();
         self.cut_notifications(&mut out);
-        // No client sees by place what the whole world shares.
-        changed.retain(|&slot| self.shared().is_none_or(|shared| shared.slot.0 != slot));
+        // No client sees by place what is nowhere.
+        let alive = self.alive();
+        changed.retain(|&slot| alive.iter().any(|entity| entity.slot.0 == slot));
         self.deliver(&changed, &mut out);
         self.find_hearings(&mut out);
         self.tick = Tick(self.tick.0.wrapping_add(1));
@@ -293,6 +296,13 @@ impl Oracle {
 
     /// All living entities that are somewhere in the world, ascending by slot.
     pub fn alive(&self) -> Vec<EntityId> {
+        let mut alive = self.living();
+        alive.retain(|entity| !self.is_thing(entity.slot));
+        alive
+    }
+
+    /// The same, with things, which are nowhere.
+    pub fn living(&self) -> Vec<EntityId> {
         (0..self.slots.len() as u32)
             .map(|slot| EntityId::new(slot, self.slots[slot as usize].generation))
             .filter(|&entity| self.is_alive(entity) && self.shared() != Some(entity))
@@ -641,14 +651,16 @@ impl Oracle {
         }
         let mut random = Random::new(self.config.seed, self.tick, entity);
         let dimensions = self.config.schema.world.size.len();
-        for (axis, place) in row[..dimensions].iter_mut().enumerate() {
-            *place = match words.get(2 + axis) {
-                Some(&position) => position.min(self.size(axis) - 1).max(0),
-                None => random.below(self.size(axis) as u32) as i32,
-            };
+        if !self.is_kind_of_things(kind) {
+            for (axis, place) in row[..dimensions].iter_mut().enumerate() {
+                *place = match words.get(2 + axis) {
+                    Some(&position) => position.min(self.size(axis) - 1).max(0),
+                    None => random.below(self.size(axis) as u32) as i32,
+                };
+            }
+            let place = self.free_place([row[0], row[1], 0]);
+            row[..2].copy_from_slice(&place[..2]);
         }
-        let place = self.free_place([row[0], row[1], 0]);
-        row[..2].copy_from_slice(&place[..2]);
         for initial in &self.config.initials[usize::from(kind)] {
             row[usize::from(initial.column)] = match &initial.choice {
                 Choice::Between { low, count } => {

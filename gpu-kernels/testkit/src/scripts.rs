@@ -70,6 +70,34 @@ fn drift(me: Entity, target: Entity, place: Point) {
     Text::new("flows.rs", text.to_owned())
 }
 
+/// Commands that look through the things of a holder, and hand them on: pouches and coins.
+/// In worlds whose commands can schedule others, they end some.
+pub fn holdings(can_end: bool) -> Text {
+    let text = "\
+#[command(clients)]
+fn take(me: Entity, thing: Entity) {
+    thing.holder = me;
+    for it in held_by(thing) { it.holder = me; }
+}
+#[command(clients)]
+fn pass(me: Entity, target: Entity, n: i32) {
+    let mut left = n % 4;
+    for it in held_by(me, \"coin\") {
+        if left == 0 { break; }
+        left -= 1;
+        it.holder = target;
+        it.worth += count_held(me) + count_held(target, \"pouch\");
+    }
+    for it in held_by(target) { if n % 3 == 0 { END } }
+}
+";
+    let end = match can_end {
+        true => "despawn(it);",
+        false => "it.holder = none;",
+    };
+    Text::new("holdings.rs", text.replace("END", end))
+}
+
 /// A command `set_NAME(me, target, value)` for each attribute but the position. It updates
 /// the attribute of the target, as its merge rule allows: to the value, or by it.
 pub fn setters(schema: &Schema) -> Text {

@@ -230,7 +230,7 @@ impl Play {
     }
 
     fn command(&self, dice: &mut Dice, oracle: &Oracle, frame: &mut Frame) {
-        let alive = oracle.alive();
+        let alive = oracle.living();
         let entity = self.actor(dice, oracle, &alive);
         let sequence = dice.below(4) as u32;
         if dice.once_in(12) {

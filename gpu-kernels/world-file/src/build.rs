@@ -27,7 +27,7 @@ use super::logic::{self, Texts};
 use super::ranges::Ranges;
 use super::{
     collections, commands, doors, engine, fields, initial, interest, kinds, layers, limits, motion,
-    planes, rankings, raw, regions, remarks, spawn, wire_step, zones,
+    planes, rankings, raw, regions, remarks, spawn, things, wire_step, zones,
 };
 
 /// A world without problems.
@@ -102,6 +102,7 @@ pub(super) fn build(
     if problems.is_empty() {
         schema.doors = doors::doors(&schema, raw_kinds, problems);
     }
+    things::check(&schema, raw_kinds, problems);
     let symbols = kinds::symbols(&schema, raw_kinds);
     let initials = initial::initials(&mut schema, raw_kinds, problems);
     let player_kind = match &raw.world.player_kind {
@@ -152,6 +153,9 @@ pub(super) fn build(
         if !schema.atlas.is_empty() {
             problems.take(planes::add_text(&schema.atlas, &mut logic.texts));
         }
+        if schema.holder_column().is_some() {
+            problems.take(things::add_text(&schema, raw_kinds, &mut logic.texts));
+        }
         if !schema.rankings.is_empty() {
             problems.take(rankings::add_text(&schema.rankings, &mut logic.texts));
         }
@@ -187,7 +191,9 @@ pub(super) fn build(
                 symbols: &symbols,
                 declared,
             };
-            commands::every(&schema, &words, &raw.every, problems)
+            let mut every = commands::every(&schema, &words, &raw.every, problems);
+            every.extend(things::rules(&schema, raw_kinds, problems));
+            every
         }
         None => vec![],
     };

@@ -35,7 +35,20 @@ pub(super) fn placed(schema: &Schema, key: &str, name: &str) -> Result<u16, Prob
         let message = "expected a kind of the file: what the whole world shares is nowhere";
         return problem(key, message);
     }
+    if schema.is_thing(kind) {
+        let message = "expected a kind with a place: this one has `place = \"none\"`";
+        return problem(key, message);
+    }
     Ok(kind)
+}
+
+/// A kind of which there are entities, by name.
+pub(super) fn of_many(schema: &Schema, key: &str, name: &str) -> Result<u16, Problem> {
+    let kind = index(schema, key, name)?;
+    match schema.is_thing(kind) {
+        true => Ok(kind),
+        false => placed(schema, key, name),
+    }
 }
 
 /// The key of the first attribute of this name.
@@ -171,8 +184,11 @@ fn kind(
             column,
             default: 0,
             min: 0,
-            // What the whole world shares is nowhere.
-            max: if raw.is_shared { 0 } else { axis.max },
+            // What the whole world shares is nowhere, and so are things.
+            max: match raw.is_shared || raw.is_thing() {
+                true => 0,
+                false => axis.max,
+            },
         })
         .collect();
     if raw.is_shared {

@@ -30,6 +30,7 @@
 //! | `motion`, `wire_step` | the keys of `[world]` that say how movement is sent |
 //! | `spawn` | `spawn` of `[[kind]]` |
 //! | `doors` | `blocks` of `[[kind]]` |
+//! | `things` | `place` and `on_holder_end` of `[[kind]]` |
 //! | `fields` | `[[field]]` |
 //! | `planes` | `[[plane]]` |
 //! | `layers`, `image`, `cells` | `[[layer]]`: drawings and images |
@@ -81,6 +82,7 @@ mod shape;
 mod spawn;
 mod stored;
 mod syntax;
+mod things;
 mod wire_step;
 mod zones;
 

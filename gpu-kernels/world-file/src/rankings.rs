@@ -61,7 +61,7 @@ pub(super) fn add_text(rankings: &[Ranking], texts: &mut Vec<Text>) -> Result<()
 }
 
 fn ranking(schema: &Schema, key: &str, name: &str, raw: &raw::Ranking) -> Result<Ranking, Problem> {
-    let kind = kinds::placed(schema, &format!("{key}.kind"), &raw.kind)?;
+    let kind = kinds::of_many(schema, &format!("{key}.kind"), &raw.kind)?;
     let own = schema.kinds[usize::from(kind)].attributes.iter();
     let numbers = own.filter(|own| {
         let attribute = &schema.attributes[usize::from(own.column)];

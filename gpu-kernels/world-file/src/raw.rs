@@ -99,6 +99,9 @@ pub struct Kind {
     pub spawn: Option<Spawn>,
     /// How many cells of the layer `blocked` its entities block, along `x` and `y`.
     pub blocks: Option<Vec<u32>>,
+    /// Of things: they have no place, and belong to a holder.
+    pub place: Option<Place>,
+    pub on_holder_end: Option<HolderEnd>,
     #[serde(default)]
     pub attributes: Vec<Attribute>,
     /// Whether it has what the whole world shares.
@@ -106,7 +109,29 @@ pub struct Kind {
     pub is_shared: bool,
 }
 
+/// Where the entities of a kind are; of others the positions say it.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    None,
+}
+
+/// What becomes of things whose holder has ended.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HolderEnd {
+    /// They belong to the world.
+    #[default]
+    Drop,
+    Despawn,
+}
+
 impl Kind {
+    /// Whether its entities are things.
+    pub fn is_thing(&self) -> bool {
+        self.place == Some(Place::None)
+    }
+
     /// Its key in the file.
     pub fn key(&self) -> String {
         match self.is_shared {
@@ -128,6 +153,8 @@ impl Kind {
             subscribes: None,
             spawn: None,
             blocks: None,
+            place: None,
+            on_holder_end: None,
             attributes,
             is_shared: true,
         }
@@ -244,6 +271,29 @@ pub enum Many {
 
 /// The types that files name.
 const TYPES: &[&str] = &["i32", "fixed", "bool", "entity", "symbol", "i64", "text"];
+
+impl Attribute {
+    /// One with the usual bounds and merge rule, of which clients are sent each value.
+    pub fn plain(name: &str, ty: AttributeType) -> Attribute {
+        Attribute {
+            name: name.to_owned(),
+            ty: ty.into(),
+            default: None,
+            min: None,
+            max: None,
+            merge: None,
+            audience: Audience::State,
+            symbols: vec![],
+            length: None,
+            falls_at: None,
+            tells_owner: None,
+            persist: false,
+            overflow: None,
+            wire_step: None,
+            allow: vec![],
+        }
+    }
+}
 
 impl From<AttributeType> for Declared {
     fn from(of: AttributeType) -> Declared {
@@ -416,22 +466,14 @@ pub fn default_kinds() -> Vec<Kind> {
         subscribes: None,
         spawn: None,
         blocks: None,
+        place: None,
+        on_holder_end: None,
         attributes: vec![Attribute {
-            name: "hp".to_owned(),
-            ty: AttributeType::I32.into(),
             default: Some(toml::Value::Integer(100)),
             min: Some(toml::Value::Integer(0)),
             max: Some(toml::Value::Integer(100)),
             merge: Some(MergeRule::Sum),
-            audience: Audience::State,
-            symbols: vec![],
-            length: None,
-            falls_at: None,
-            tells_owner: None,
-            persist: false,
-            overflow: None,
-            wire_step: None,
-            allow: vec![],
+            ..Attribute::plain("hp", AttributeType::I32)
         }],
         is_shared: false,
     }]

@@ -9,7 +9,7 @@ use super::check::{Problem, Problems};
 use super::lines::Lines;
 use super::mend::{Mended, drop_around, drop_item, is_date, stand_in};
 use super::shape::{Format, plain, unknown_key};
-use super::{collections, raw};
+use super::{collections, raw, things};
 
 /// The keys with their types, and the problems of those that have another one. Such a key
 /// has its default; an item of a list that lacks a key is left out.
@@ -52,6 +52,7 @@ pub(super) fn read(table: DeTable<'_>, lines: &Lines<'_>) -> (raw::World, Proble
         kinds.push(raw::Kind::shared(shared));
     }
     if let Some(kinds) = &mut world.kind {
+        things::add_holders(kinds);
         collections::expand(kinds, &mut reader.problems);
     }
     (world, reader.problems)

@@ -7,4 +7,5 @@ mod file;
 mod maps;
 mod planes;
 mod texts;
+mod things;
 mod wide;

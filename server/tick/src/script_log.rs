@@ -5,11 +5,12 @@ use std::cell::OnceCell;
 use std::sync::mpsc::{Receiver, channel};
 
 use frontend::mirror::{Mirror, Spot};
-use gpu_kernels::logic::{Buckets, ranked};
+use gpu_kernels::logic::{Buckets, held, ranked};
 use gpu_kernels::{Backend, Command, Frame, TickError, TickOutput};
 use platform::log::script_lines::{ScriptLine, ScriptLines};
 use script::arith::Random;
 use script::census::Census;
+use script::holdings::Holdings;
 use script::interpreter::{Interpreter, Invocation, World};
 use script::standings::Standings;
 use script::watched::Watched;
@@ -104,6 +105,7 @@ impl ScriptLog {
             buckets: OnceCell::new(),
             census: OnceCell::new(),
             standings: OnceCell::new(),
+            holdings: OnceCell::new(),
             layers: OnceCell::new(),
         };
         let given = frame.commands.iter().map(|c| (*c, frame.words_of(c)));
@@ -211,7 +213,8 @@ fn rules(
 ) -> Vec<(Command, Vec<i32>)> {
     let mut given = vec![];
     let logging = (0u32..).zip(&config.every);
-    for (number, rule) in logging.filter(|(_, rule)| wants(rule.command)) {
+    let logging = logging.filter(|(_, rule)| wants(rule.command) && !rule.is_of_ended);
+    for (number, rule) in logging {
         let ticks = u64::from(rule.ticks);
         let first = (ticks - tick.0 % ticks) % ticks;
         let (Ok(first), Ok(slots)) = (u32::try_from(first), u32::try_from(mirror.capacity()))
@@ -255,6 +258,7 @@ struct Before<'a> {
     buckets: OnceCell<Buckets>,
     census: OnceCell<Census>,
     standings: OnceCell<Standings>,
+    holdings: OnceCell<Holdings>,
     layers: OnceCell<Layers>,
 }
 
@@ -315,10 +319,20 @@ impl World for Before<'_> {
         }))
     }
 
+    fn holdings(&self) -> Option<&Holdings> {
+        Some(self.holdings.get_or_init(|| {
+            let spots = self.living();
+            let living = spots.iter().map(|spot| spot.entity.slot);
+            held(&self.config.schema, self, self.mirror.capacity(), living)
+        }))
+    }
+
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {
         let buckets = self.buckets.get_or_init(|| {
             let spots = self.living();
-            let places = spots.iter().map(|spot| (spot.entity.slot, spot.position));
+            let placed = spots.iter();
+            let placed = placed.filter(|spot| !self.config.schema.is_thing(spot.kind));
+            let places = placed.map(|spot| (spot.entity.slot, spot.position));
             Buckets::of(self.config, places)
         });
         buckets.near(center, radius, |slot| self.mirror.position(slot), slots);

@@ -120,6 +120,8 @@ pub struct Every {
     /// From which of its words on the entity's own position stands, at the start of the tick
     /// and one word per axis, instead of `words`.
     pub own_place: Option<u16>,
+    /// Whether only things give it whose holder has ended, or can't hold them.
+    pub is_of_ended: bool,
 }
 
 impl Every {

@@ -151,6 +151,27 @@ impl Schema {
         self.world_kind.map(|_| EntityId::new(slot, 1))
     }
 
+    /// Whether entities of a kind are things: they have no place, and belong to a holder. Their
+    /// positions can only be 0.
+    pub fn is_thing(&self, kind: u16) -> bool {
+        let own = self.kinds.get(usize::from(kind));
+        let x = own.and_then(|kind| kind.attributes.first());
+        x.is_some_and(|x| x.column == 0 && x.max == 0) && self.world_kind != Some(kind)
+    }
+
+    /// The column with the holders of things; `None` in worlds without things.
+    pub fn holder_column(&self) -> Option<usize> {
+        let kinds = 0..self.kinds.len() as u16;
+        let has_things = kinds.into_iter().any(|kind| self.is_thing(kind));
+        self.column(HOLDER).filter(|_| has_things)
+    }
+
+    /// Whether an entity of a kind can hold things of another kind. Things hold only those of kinds
+    /// behind theirs, so no chain of holders leads back to where it began.
+    pub fn can_hold(&self, holder: u16, thing: u16) -> bool {
+        !self.is_thing(holder) || holder < thing
+    }
+
     pub fn column(&self, name: &str) -> Option<usize> {
         self.attributes.iter().position(|a| a.name == name)
     }
@@ -288,6 +309,9 @@ impl Schema {
         bounds
     }
 }
+
+/// The attribute of things that refers to their holder.
+pub const HOLDER: &str = "holder";
 
 fn by_number<T>(entries: impl Iterator<Item = (u16, T)>) -> Vec<Option<T>> {
     let mut table = vec![];

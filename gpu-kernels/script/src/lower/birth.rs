@@ -12,7 +12,7 @@ use syn::spanned::Spanned;
 use super::statement::strip;
 use super::{Checked, Lower};
 use crate::diagnostic::{Diagnostic, one_of};
-use crate::ir::{After, Binary, Operand};
+use crate::ir::{After, Binary, Operand, Point};
 use crate::parse::name_of;
 use crate::types::{Type, Value};
 
@@ -35,14 +35,17 @@ pub(super) struct Given {
 }
 
 impl<'a> Lower<'a> {
-    /// `spawn("kind", place)` and `spawn(Kind { attribute: value }, place)`. It gives a value only
-    /// where a name is bound to it.
-    pub(super) fn spawn(&mut self, what: &'a syn::Expr, place: &'a syn::Expr) -> Checked<Value> {
+    /// `spawn("kind", place)` and `spawn(Kind { attribute: value }, place)`, of a thing without a
+    /// place. It gives a value only where a name is bound to it.
+    pub(super) fn spawn(
+        &mut self,
+        what: &'a syn::Expr,
+        place: Option<&'a syn::Expr>,
+    ) -> Checked<Value> {
         let Some(newborn) = self.newborn(what)? else {
             return Ok(Value::UNIT);
         };
-        let place = self.place_of(place)?;
-        let place = self.nearest_in_plane(place);
+        let place = self.birthplace(newborn.kind, what, place)?;
         // Their births follow the values at once, so that no limit parts them.
         let mut given = newborn.given;
         given.sort_by_key(|given| is_far(given.column));
@@ -58,6 +61,36 @@ impl<'a> Lower<'a> {
         let mut words = vec![kind, Operand::Const(POPULATION_TOKEN)];
         words.extend(&place[..self.unit.dimensions]);
         self.put_off(birth(words))
+    }
+
+    /// Where an entity of a kind is born. A kind that only the run knows may be one of things, so a
+    /// place is given, which these don't take.
+    pub(super) fn birthplace(
+        &mut self,
+        kind: Operand,
+        what: &'a syn::Expr,
+        place: Option<&'a syn::Expr>,
+    ) -> Checked<Point> {
+        let known = kind.constant().and_then(|kind| u16::try_from(kind).ok());
+        let thing = known.filter(|&kind| self.unit.schema.is_thing(kind));
+        match (thing, place) {
+            (None, Some(place)) => {
+                let place = self.place_of(place)?;
+                Ok(self.nearest_in_plane(place))
+            }
+            (Some(_), None) => Ok([Operand::ZERO; 3]),
+            (None, None) => {
+                let message = "a newborn needs a place";
+                let label = "expected `spawn(kind, place)`";
+                Err(self.problem(what.span(), message, label))
+            }
+            (Some(kind), Some(place)) => {
+                let name = &self.unit.schema.kinds[usize::from(kind)].name;
+                let message = format!("a `{name}` has no place");
+                let label = "expected `spawn(Kind { holder: entity })`";
+                Err(self.problem(place.span(), message, label))
+            }
+        }
     }
 
     /// The words of a command with values for a birth.

@@ -194,6 +194,12 @@ impl<'a> Lower<'a> {
             }
             ("count", &[kind]) => self.count_everywhere(kind),
             ("the", &[kind]) => self.the(kind),
+            ("count_held", &[holder]) => self.count_held(holder, None, call),
+            ("count_held", &[holder, kind]) => self.count_held(holder, Some(kind), call),
+            ("held_by", _) => {
+                let label = "expected `for thing in held_by(entity, \"kind\") { … }`";
+                Err(self.problem(call.span(), "`held_by` only stands in a `for`", label))
+            }
             ("rank", &[entity, ranking]) => self.rank(entity, ranking),
             ("top", _) => {
                 let label = "expected `for other in top(\"ranking\", number) { … }`";
@@ -312,7 +318,8 @@ impl<'a> Lower<'a> {
             }
             ("after", &[ticks, command]) => self.after(ticks, command),
             ("cancel", &[timer]) => self.cancel(timer),
-            ("spawn", &[kind, place]) => self.spawn(kind, place),
+            ("spawn", &[kind]) => self.spawn(kind, None),
+            ("spawn", &[kind, place]) => self.spawn(kind, Some(place)),
             ("despawn", &[entity]) => self.despawn(entity),
             ("tell", &[notification]) => self.tell(notification, None),
             ("tell", &[notification, area]) => self.tell(notification, Some(area)),
@@ -522,7 +529,9 @@ impl<'a> Lower<'a> {
             let message = "no entity gives this command, so none is near";
             return Err(self.problem(call.span(), message, "expected `me: Entity` in the command"));
         };
+        let at = entity.span();
         let entity = self.expression_of(entity, Type::Entity)?.operand();
+        self.check_place(entity, at)?;
         let reach = self.expression_of(reach, Type::Fixed)?.operand();
         let tick = self.expression_of(tick, Type::Int)?.operand();
         let here = self.position(me);
@@ -551,6 +560,7 @@ impl<'a> Lower<'a> {
             return Ok((point.operands, None));
         }
         let slot = value.operand();
+        self.check_place(slot, expression.span())?;
         let position = self.position(slot);
         if Some(slot) == self.me {
             return Ok((position, None));
@@ -628,7 +638,10 @@ impl<'a> Lower<'a> {
             _ => Value::NOBODY.operand(),
         };
         let place = match value.ty {
-            Type::Entity => self.position(own),
+            Type::Entity => {
+                self.check_place(own, place.span())?;
+                self.position(own)
+            }
             _ => self.as_point(value, place)?.operands,
         };
         let radius = self.expression_of(radius, Type::Fixed)?.operand();

@@ -1,5 +1,6 @@
-//! What asks for entities wherever they are: by kind, and by ranking.
+//! What asks for entities wherever they are: by kind, by ranking, and by holder.
 
+use proc_macro2::Span;
 use shared::predicate::nearest;
 use syn::spanned::Spanned;
 
@@ -23,7 +24,7 @@ impl<'a> Lower<'a> {
         let kind = self.asked_kind(kind)?;
         let slot = self.set(|reg| Inst::Nth(reg, kind, Operand::ZERO));
         self.note_named(slot, span);
-        Ok(Value::scalar(Type::Entity, slot))
+        Ok(self.of_kind(slot, Some(kind)))
     }
 
     /// `for name in all("kind")`. With more of them than it may go over, the run overruns.
@@ -45,7 +46,120 @@ impl<'a> Lower<'a> {
         self.emit(Inst::Overrun);
         self.place(fits);
         let nth = |reg, place| Inst::Nth(reg, kind, place);
-        self.visit((name, is_mutable), None, nth, (call, body))
+        self.visit(None, nth, |lower, slot| {
+            let value = lower.of_kind(slot, Some(kind));
+            lower.round((name, is_mutable), value, call, body)
+        })
+    }
+
+    /// `for name in held_by(holder)` and `held_by(holder, "kind")`: things in the order of slots, as
+    /// they were held at the start of the tick.
+    pub(super) fn held_loop(
+        &mut self,
+        name: &str,
+        is_mutable: bool,
+        call: &'a syn::ExprCall,
+        body: &'a syn::Block,
+    ) -> Checked<Value> {
+        let arguments: Vec<_> = call.args.iter().collect();
+        let (holder, kind) = match arguments[..] {
+            [holder] => (holder, None),
+            [holder, kind] => (holder, Some(kind)),
+            _ => {
+                let label = "expected `held_by(entity)` or `held_by(entity, \"kind\")`";
+                let message = "`held_by` takes 1 or 2 arguments";
+                return Err(self.problem(call.span(), message, label));
+            }
+        };
+        self.visit_held("`held_by`", holder, kind, call, |lower, slot, kind| {
+            let value = lower.of_kind(slot, kind);
+            lower.round((name, is_mutable), value, call, body)
+        })
+    }
+
+    /// `count_held(holder)` and `count_held(holder, "kind")`.
+    pub(super) fn count_held(
+        &mut self,
+        holder: &'a syn::Expr,
+        kind: Option<&'a syn::Expr>,
+        call: &'a syn::ExprCall,
+    ) -> Checked<Value> {
+        let n = self.copy(Value::constant(Type::Int, 0));
+        self.visit_held("`count_held`", holder, kind, call, |lower, _, _| {
+            let sum = lower.binary(Binary::Add, n.operand(), 1.into());
+            lower.assign(n, Value::scalar(Type::Int, sum));
+            Ok(())
+        })?;
+        Ok(n)
+    }
+
+    /// Runs `body` with each thing of a holder, of one kind or of all.
+    fn visit_held(
+        &mut self,
+        name: &str,
+        holder: &'a syn::Expr,
+        kind: Option<&'a syn::Expr>,
+        call: &'a syn::ExprCall,
+        body: impl FnOnce(&mut Lower<'a>, Operand, Option<u16>) -> Checked<()>,
+    ) -> Checked<Value> {
+        if self.unit.is_client {
+            return Err(self.is_for_worlds(name, call.span()));
+        }
+        let schema = self.unit.schema;
+        if schema.holder_column().is_none() {
+            let message = "this world has no things";
+            let help = "a kind of things says `place = \"none\"` in the world file";
+            return Err(self.helped(call.span(), message, "", help));
+        }
+        // Its variable may change in the loop.
+        let holder = self.expression_of(holder, Type::Entity)?;
+        let holder = self.copy(holder).operand();
+        let at = kind.map(Spanned::span);
+        let kind = self.kind_argument(kind)?;
+        let known = kind.and_then(Operand::constant);
+        let known = known.and_then(|kind| u16::try_from(kind).ok());
+        if let (Some(kind), Some(at)) = (known, at)
+            && !schema.is_thing(kind)
+        {
+            let message = format!("nobody holds a `{}`", schema.kinds[usize::from(kind)].name);
+            let things = (0..).zip(&schema.kinds);
+            let things = things.filter(|(kind, _)| schema.is_thing(*kind));
+            let names: Vec<&str> = things.map(|(_, kind)| &kind.name[..]).collect();
+            return Err(self.problem(at, message, one_of(&names)));
+        }
+        self.check_near(call.span())?;
+        let held = |reg, place| Inst::Held(reg, holder, place);
+        self.visit(None, held, |lower, slot| {
+            if let (Some(_), Some(own)) = (kind, lower.loops.last()) {
+                let again = own.again;
+                let is_kind = lower.is_kind(slot, kind);
+                lower.emit(Inst::JumpUnless(is_kind, again));
+            }
+            body(lower, slot, known)
+        })
+    }
+
+    /// An entity whose kind may be known.
+    pub(super) fn of_kind(&mut self, slot: Operand, kind: Option<u16>) -> Value {
+        if let (Operand::Reg(reg), Some(kind)) = (slot, kind)
+            && self.unit.schema.is_thing(kind)
+        {
+            self.things.push((reg, kind));
+        }
+        Value::scalar(Type::Entity, slot)
+    }
+
+    /// A thing has no place, so nothing reads it where the kind is known.
+    pub(super) fn check_place(&self, slot: Operand, span: Span) -> Checked<()> {
+        let mut things = self.things.iter();
+        let Some((_, kind)) = things.find(|(reg, _)| Operand::Reg(*reg) == slot) else {
+            return Ok(());
+        };
+        let name = &self.unit.schema.kinds[usize::from(*kind)].name;
+        let message = format!("a `{name}` has no place");
+        let label = "things belong to a holder";
+        let help = "its holder may have one: `thing.holder.position`";
+        Err(self.helped(span, message, label, help))
     }
 
     /// `rank(entity, "ranking")`: the place of an entity, from 1 on; 0 if it has none.
@@ -81,7 +195,10 @@ impl<'a> Lower<'a> {
         self.check_near(call.span())?;
         let most = self.binary(Binary::Min, number, length.into());
         let ranked = |reg, place| Inst::Ranked(reg, ranking, place);
-        self.visit((name, is_mutable), Some(most), ranked, (call, body))
+        self.visit(Some(most), ranked, |lower, slot| {
+            let value = Value::scalar(Type::Entity, slot);
+            lower.round((name, is_mutable), value, call, body)
+        })
     }
 
     /// The arguments of a loop over entities wherever they are, which clients do not have. `takes` is
@@ -103,10 +220,9 @@ impl<'a> Lower<'a> {
     /// Goes over the entities at places from 0 on, until there is none, or before one.
     fn visit(
         &mut self,
-        own: (&str, bool),
         most: Option<Operand>,
         at: impl FnOnce(Reg, Operand) -> Inst,
-        (call, body): (&'a syn::ExprCall, &'a syn::Block),
+        body: impl FnOnce(&mut Lower<'a>, Operand) -> Checked<()>,
     ) -> Checked<Value> {
         let (head, again, exit) = (self.label(), self.label(), self.label());
         let place = self.copy(Value::constant(Type::Int, 0));
@@ -120,8 +236,7 @@ impl<'a> Lower<'a> {
         self.emit(Inst::JumpIf(is_none, exit));
         self.loops.push(Loop { exit, again });
         self.step();
-        let value = Value::scalar(Type::Entity, slot);
-        let result = self.round(own, value, call, body);
+        let result = body(self, slot);
         self.loops.pop();
         self.place(again);
         let next = self.binary(Binary::Add, place.operand(), 1.into());

@@ -359,6 +359,7 @@ impl<'a> Lower<'a> {
                 None => Err(self.no_axis(&name, member.span())),
             },
             Type::Entity if name == "position" => {
+                self.check_place(base.operand(), member.span())?;
                 let value = Value::new(Type::Point, self.position(base.operand()));
                 self.read_site(field, base.operand(), 0.into(), value);
                 Ok(value)
@@ -457,7 +458,10 @@ impl<'a> Lower<'a> {
     pub(super) fn place_of(&mut self, expression: &'a syn::Expr) -> Checked<Point> {
         let value = self.expression(expression, None)?;
         match value.ty {
-            Type::Entity => Ok(self.position(value.operand())),
+            Type::Entity => {
+                self.check_place(value.operand(), expression.span())?;
+                Ok(self.position(value.operand()))
+            }
             _ => Ok(self.as_point(value, expression)?.operands),
         }
     }

@@ -86,7 +86,10 @@ impl<'a> Lower<'a> {
             return self.expression_of(step, Type::Point);
         };
         let from = match from_value.ty {
-            Type::Entity => self.position(from_value.operand()),
+            Type::Entity => {
+                self.check_place(from_value.operand(), from.span())?;
+                self.position(from_value.operand())
+            }
             _ => self.as_point(from_value, from)?.operands,
         };
         let step = self.expression_of(step, Type::Point)?.operands;

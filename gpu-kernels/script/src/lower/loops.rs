@@ -12,7 +12,8 @@ use crate::types::{Type, Value};
 const NEAR_DEPTH_MAX: u8 = 4;
 
 impl<'a> Lower<'a> {
-    /// `for name in range`, or in `near(…)`, `all(…)` or `top(…)`.
+    /// `for name in range`, or in `near(…)`, `all(…)`, `top(…)` or
+    /// `held_by(…)`.
     pub(super) fn for_loop(&mut self, each: &'a syn::ExprForLoop) -> Checked<Value> {
         if let Some(label) = &each.label {
             let message = "scripts have no loop labels";
@@ -29,6 +30,9 @@ impl<'a> Lower<'a> {
             }
             syn::Expr::Call(call) if is_call(call, "top") => {
                 self.top_loop(&name, is_mutable, call, &each.body)
+            }
+            syn::Expr::Call(call) if is_call(call, "held_by") => {
+                self.held_loop(&name, is_mutable, call, &each.body)
             }
             syn::Expr::Call(call) if is_call(call, "all") => {
                 self.all_loop(&name, is_mutable, call, &each.body)

@@ -252,6 +252,9 @@ impl<'a> Lower<'a> {
                     return Err(self.helped(to.span(), message, ASSIGNABLE, help));
                 }
                 let entity = self.convert(entity, Type::Entity, &field.base)?;
+                if name == "position" {
+                    self.check_place(entity.operand(), member.span())?;
+                }
                 self.update(entity, field, member, op, from)?;
             }
             syn::Expr::Index(index) => {

@@ -20,7 +20,11 @@ impl<'a> Lower<'a> {
         call: &'a syn::ExprCall,
     ) -> Checked<Option<Value>> {
         match (name, arguments) {
-            ("spawn", &[kind, place]) => self.test_spawn(kind, place, call.span()).map(Some),
+            ("spawn", &[kind]) => self.test_spawn(kind, None, call.span()).map(Some),
+            ("spawn", &[kind, place]) => {
+                let spawned = self.test_spawn(kind, Some(place), call.span());
+                spawned.map(Some)
+            }
             ("send", &[command]) => self.test_send(command).map(Some),
             ("ticks", &[n]) => {
                 let n = self.expression_of(n, Type::Int)?.operand();
@@ -93,13 +97,13 @@ impl<'a> Lower<'a> {
     fn test_spawn(
         &mut self,
         what: &'a syn::Expr,
-        place: &'a syn::Expr,
+        place: Option<&'a syn::Expr>,
         span: Span,
     ) -> Checked<Value> {
         let Some(Newborn { kind, given }) = self.newborn(what)? else {
             return Ok(Value::NEVER);
         };
-        let place = self.place_of(place)?;
+        let place = self.birthplace(kind, what, place)?;
         let slot = self.register();
         self.test_step(span, TestStep::Spawn { slot, kind, place });
         for Given { column, value, .. } in given {

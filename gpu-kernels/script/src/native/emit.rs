@@ -305,6 +305,10 @@ impl Emit<'_, '_> {
                 let value = self.nth(kind, place);
                 self.set(reg, value);
             }
+            Inst::Held(reg, holder, place) => {
+                let value = self.held(holder, place);
+                self.set(reg, value);
+            }
             Inst::Rank(reg, slot, ranking) => {
                 let value = self.rank(slot, ranking);
                 self.set(reg, value);

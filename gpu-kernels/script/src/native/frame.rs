@@ -8,6 +8,7 @@ use shared::world::notification::NOTIFICATION_WORDS_MAX;
 
 use crate::atomic::KEYS_MAX;
 use crate::census::Census;
+use crate::holdings::Holdings;
 use crate::ir::{NOBODY, TIMED_WORDS_MAX};
 use crate::standings::Standings;
 
@@ -33,6 +34,9 @@ pub struct View<'a> {
     census_slots: *const u32,
     /// The number of kinds of the census; 0 without one.
     pub(super) census_kinds: usize,
+    held_starts: *const u32,
+    held_slots: *const u32,
+    pub(super) has_holdings: bool,
     /// The number of rankings of the standings; 0 without them.
     pub(super) rankings: usize,
     standings_stride: usize,
@@ -87,6 +91,9 @@ impl<'a> View<'a> {
             census_starts: std::ptr::null(),
             census_slots: std::ptr::null(),
             census_kinds: 0,
+            held_starts: std::ptr::null(),
+            held_slots: std::ptr::null(),
+            has_holdings: false,
             rankings: 0,
             standings_stride: 0,
             standings_counts: std::ptr::null(),
@@ -171,6 +178,28 @@ impl<'a> View<'a> {
             census_starts: starts.as_ptr(),
             census_slots: slots.as_ptr(),
             census_kinds: starts.len().saturating_sub(1),
+            ..self
+        }
+    }
+
+    /// With the things of each holder, unless they were found when there were fewer slots: commands
+    /// that ask for them have them found before.
+    ///
+    /// # Panics
+    ///
+    /// If they name slots that they don't have.
+    #[must_use]
+    pub fn with_holdings(self, holdings: &'a Holdings) -> View<'a> {
+        let (starts, slots) = holdings.parts();
+        if starts.len() <= self.slots as usize {
+            return self;
+        }
+        debug_assert!(starts.is_sorted());
+        assert!(starts.last().is_none_or(|&end| end as usize <= slots.len()));
+        View {
+            held_starts: starts.as_ptr(),
+            held_slots: slots.as_ptr(),
+            has_holdings: true,
             ..self
         }
     }
@@ -267,6 +296,16 @@ impl<'a> Rows<'a> {
         Rows(self.0.with_census(census))
     }
 
+    /// As in [`View::with_holdings`].
+    ///
+    /// # Panics
+    ///
+    /// Likewise.
+    #[must_use]
+    pub fn with_holdings(self, holdings: &'a Holdings) -> Rows<'a> {
+        Rows(self.0.with_holdings(holdings))
+    }
+
     /// As in [`View::with_standings`].
     ///
     /// # Panics
@@ -312,6 +351,9 @@ pub struct Frame {
     /// By kind, and at last: where its entities begin in `census_slots`.
     pub census_starts: *const u32,
     pub census_slots: *const u32,
+    /// By slot, and at last: where the things of a holder begin in `held_slots`.
+    pub held_starts: *const u32,
+    pub held_slots: *const u32,
     /// The slots for which each ranking has room.
     pub standings_stride: u64,
     /// By ranking: how many entities it has; by ranking and place: the slot; by ranking and slot: the
@@ -376,6 +418,8 @@ impl Frame {
             field_words: view.field_words,
             census_starts: view.census_starts,
             census_slots: view.census_slots,
+            held_starts: view.held_starts,
+            held_slots: view.held_slots,
             standings_stride: view.standings_stride as u64,
             standings_counts: view.standings_counts,
             standings_slots: view.standings_slots,

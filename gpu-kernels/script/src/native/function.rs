@@ -27,8 +27,8 @@ pub struct Function {
     pub draws: bool,
     /// Whether it changes rows.
     pub is_atomic: bool,
-    /// Whether it asks for entities by kind, and by ranking.
-    pub asks: [bool; 2],
+    /// Whether it asks for entities by kind, by ranking, and by holder.
+    pub asks: [bool; 3],
     /// Loops over what is near.
     pub loops: u8,
     /// The shape whose tables the code reads.
@@ -68,6 +68,7 @@ impl Function {
             asks: [
                 code.asked_kinds().next().is_some(),
                 code.asked_rankings().next().is_some(),
+                code.asks_holders(),
             ],
             loops: code.loops,
             _shape: shape.clone(),

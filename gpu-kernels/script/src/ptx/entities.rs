@@ -176,6 +176,20 @@ pub fn nth(text: &mut Text, layout: &Layout, kind: u16, place: Value) -> Value {
     load_present(text, Presence::If(is_there), address, 0, NOBODY)
 }
 
+/// The slot of a thing of a holder by its place, or that of nobody.
+pub fn held(text: &mut Text, layout: &Layout, holder: Value, is: Presence, place: Value) -> Value {
+    let holder = text.in_register(holder);
+    let starts = element_of(text, layout.world.held_starts, holder, 4);
+    let start = load_present(text, is, starts, 0, 0);
+    let end = load_present(text, is, starts, 4, 0);
+    let count: Word = text.set("sub.u32", format_args!("{end}, {start}"));
+    let place = text.in_register(place);
+    let is_there: Flag = text.set("setp.lt.u32", format_args!("{place}, {count}"));
+    let at: Word = text.set("add.u32", format_args!("{start}, {place}"));
+    let address = element_of(text, layout.world.held_slots, at, 4);
+    load_present(text, Presence::If(is_there), address, 0, NOBODY)
+}
+
 /// The place of an entity in a ranking, from 1 on; 0 if it is not of its kind.
 pub fn rank(text: &mut Text, layout: &Layout, slot: Value, is: Presence, ranking: u16) -> Value {
     let own = layout.numbers.rankings[usize::from(ranking)];

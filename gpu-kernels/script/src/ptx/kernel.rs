@@ -289,6 +289,11 @@ impl Run<'_> {
                 let slot = entities::nth(self.text, layout, kind, place.into());
                 self.put(to, slot);
             }
+            Inst::Held(to, holder, place) => {
+                let is = self.presence(holder);
+                let slot = entities::held(self.text, layout, holder.into(), is, place.into());
+                self.put(to, slot);
+            }
             Inst::Rank(to, slot, ranking) => {
                 let is = self.presence(slot);
                 let rank = entities::rank(self.text, layout, slot.into(), is, ranking);

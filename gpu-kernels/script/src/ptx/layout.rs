@@ -88,6 +88,9 @@ fields! {
         /// By kind, and at last: where its living entities begin in `census_slots`.
         census_starts,
         census_slots,
+        /// By slot, and at last: where the things of a holder begin in `held_slots`.
+        held_starts,
+        held_slots,
         /// By ranking and place: the slot; by ranking and slot: the place, from 1 on, of entities of
         /// the ranking's kind.
         standing_slots,

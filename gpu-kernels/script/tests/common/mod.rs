@@ -7,12 +7,13 @@ pub mod random;
 
 use script::arith::{self, Random};
 use script::census::Census;
+use script::holdings::Holdings;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, Space, World};
 use script::ir::Budget;
 use script::standings::Standings;
 use script::{Command, Logic, Problem, builtin};
 use shared::world::logic::{Constants, LogicConfig, Text};
-use shared::{EntityId, Schema, Slot, Tick, WorldConfig};
+use shared::{EntityId, EntityRef, Schema, Slot, Tick, WorldConfig};
 
 pub const WORLD: &str = r#"
 [world]
@@ -192,6 +193,24 @@ impl TestWorld {
         Census::of(self.schema.kinds.len(), living)
     }
 
+    /// The things of each holder.
+    pub fn holdings(&self) -> Holdings {
+        let Some(column) = self.schema.holder_column() else {
+            return Holdings::of(self.rows.len(), []);
+        };
+        let rows = (0..).zip(&self.rows);
+        let living = rows.filter_map(|(slot, row)| Some((slot, row.as_ref()?)));
+        let things = living.filter(|(_, (kind, ..))| self.schema.is_thing(*kind));
+        let pairs = things.filter_map(|(slot, (kind, _, row))| {
+            let reference = EntityRef(row[column]);
+            let (holder, generation, _) = self.row(reference.slot())?;
+            let holds = reference.is_generation(*generation);
+            let can_hold = self.schema.can_hold(*holder, *kind);
+            (holds && can_hold).then_some((reference.slot().0, slot))
+        });
+        Holdings::of(self.rows.len(), pairs)
+    }
+
     /// Where they stand in the rankings.
     pub fn standings(&self) -> Standings {
         let rankings = &self.schema.rankings;
@@ -280,6 +299,10 @@ impl World for TestWorld {
 
     fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
         self.census().nth(kind, place)
+    }
+
+    fn held(&self, holder: Slot, place: u32) -> Option<Slot> {
+        self.holdings().nth(holder, place)
     }
 
     fn rank(&self, ranking: u16, slot: Slot) -> u32 {

@@ -49,6 +49,8 @@ pub fn run(
     let view = view.with_layers(world.schema.layers.words());
     let standings = world.standings();
     let view = view.with_census(&census).with_standings(&standings);
+    let holdings = world.holdings();
+    let view = view.with_holdings(&holdings);
     let kind = command.schema.kind.id();
     let call = Call {
         actor: entity.slot,

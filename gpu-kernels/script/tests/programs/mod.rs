@@ -184,8 +184,9 @@ impl Program {
             }
             10 if self.below(3) == 0 => {
                 let kind = self.below(self.shape.kinds.into()) as u16;
-                match self.below(3) {
+                match self.below(4) {
                     0 => Inst::Count(number, kind),
+                    3 => Inst::Held(self.entity(), self.any_slot(), self.operand()),
                     1 => Inst::Nth(self.entity(), kind, self.operand()),
                     _ => Inst::Nth(self.entity(), kind, Operand::Const(self.below(3) as i32)),
                 }

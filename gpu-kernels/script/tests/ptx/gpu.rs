@@ -51,6 +51,8 @@ device::device_struct! {
         kind_columns: ConstPointer<u64> = n.kinds * n.columns.div_ceil(64);
         census_starts: Pointer<u32> = n.kinds + 1;
         census_slots: Pointer<u32> = n.capacity;
+        held_starts: Pointer<u32> = n.capacity + 1;
+        held_slots: Pointer<u32> = n.capacity;
         standing_slots: Pointer<u32> = n.standings;
         standing_ranks: Pointer<u32> = n.standings;
         index_len: Pointer<u64> = 1;
@@ -251,6 +253,9 @@ impl Test<'_> {
         let (starts, slots) = state.census.parts();
         self.write(world.census_starts, starts);
         self.write(world.census_slots, slots);
+        let (starts, slots) = state.holdings.parts();
+        self.write(world.held_starts, starts);
+        self.write(world.held_slots, slots);
         let (_, _, slots, ranks) = state.standings.parts();
         self.write(world.standing_slots, slots);
         self.write(world.standing_ranks, ranks);

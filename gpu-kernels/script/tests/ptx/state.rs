@@ -2,6 +2,7 @@
 
 use script::arith::{self, Random};
 use script::census::Census;
+use script::holdings::Holdings;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
 use script::ir::Code;
 use script::ptx::layout::Numbers;
@@ -24,6 +25,7 @@ pub struct State {
     pub generations: Vec<u32>,
     pub slot_kinds: Vec<u32>,
     pub census: Census,
+    pub holdings: Holdings,
     pub standings: Standings,
     /// By bucket, then by slot.
     pub index: Vec<(u64, u32)>,
@@ -70,6 +72,7 @@ impl State {
             generations: (0..capacity).map(|_| 1 + below(600) as u32).collect(),
             slot_kinds: vec![0; capacity],
             census: Census::default(),
+            holdings: Holdings::default(),
             standings: Standings::default(),
             index: vec![],
             commands: vec![],
@@ -94,6 +97,13 @@ impl State {
         let kind_of = |&slot: &usize| (state.slot_kinds[slot] as u16, slot as u32);
         let kinds = state.numbers.kind_columns.len();
         state.census = Census::of(kinds, living.iter().map(kind_of));
+        let pairs: Vec<(u32, u32)> = (0..capacity as u64 / 2)
+            .map(|_| {
+                let of = |at: u64| living.get(at as usize).map_or(0, |&slot| slot as u32);
+                (of(below(4)), of(below(living.len() as u64)))
+            })
+            .collect();
+        state.holdings = Holdings::of(capacity, pairs);
         let rankings = &state.numbers.rankings;
         state.standings = Standings::new(rankings.len(), capacity);
         for (number, &kind) in rankings.iter().enumerate() {
@@ -238,6 +248,10 @@ impl World for State {
 
     fn census(&self) -> Option<&Census> {
         Some(&self.census)
+    }
+
+    fn holdings(&self) -> Option<&Holdings> {
+        Some(&self.holdings)
     }
 
     fn standings(&self) -> Option<&Standings> {

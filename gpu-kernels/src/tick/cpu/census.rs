@@ -46,7 +46,7 @@ impl Counted {
         workers.run(tasks.collect(), |(range, found)| {
             for slot in range {
                 let kind = usize::from(slots.kinds()[slot]);
-                if is_asked[kind] && slots.is_somewhere(slot) {
+                if is_asked[kind] && slots.is_one(slot) {
                     found[kind].push(slot as u32);
                 }
             }

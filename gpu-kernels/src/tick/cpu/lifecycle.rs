@@ -358,14 +358,17 @@ impl Newborn<'_> {
         let row = &mut state.rows[slot.index() * state.columns..][..state.columns];
         row.copy_from_slice(catalog.default_row(kind));
         let mut random = Random::new(catalog.seed(), state.tick, entity);
-        for (axis, &size) in catalog.size().iter().take(catalog.dimensions()).enumerate() {
-            row[axis] = match values.get(axis) {
-                Some(&position) => position.clamp(0, size - 1),
-                None => random.below(size as u32) as i32,
-            };
+        // A thing is nowhere.
+        if !state.slots.is_thing_kind(kind) {
+            for (axis, &size) in catalog.size().iter().take(catalog.dimensions()).enumerate() {
+                row[axis] = match values.get(axis) {
+                    Some(&position) => position.clamp(0, size - 1),
+                    None => random.below(size as u32) as i32,
+                };
+            }
+            let place = state.layers.free_place([row[0], row[1], 0]);
+            row[..2].copy_from_slice(&place[..2]);
         }
-        let place = state.layers.free_place([row[0], row[1], 0]);
-        row[..2].copy_from_slice(&place[..2]);
         let turn = match token {
             POPULATION_TOKEN => slot.0,
             client => client,

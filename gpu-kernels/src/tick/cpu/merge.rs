@@ -160,6 +160,10 @@ impl Merge {
 
     /// Whether every living entity changed in this tick, or was born in it.
     pub fn all_changed(&self, state: &State) -> bool {
+        // Among those that changed, things are not told apart.
+        if state.slots.have_things() {
+            return false;
+        }
         let shared = state
             .slots
             .shared()

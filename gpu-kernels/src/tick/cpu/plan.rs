@@ -47,6 +47,11 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ("slots", slots * 12),
         // In the order of values and of slots; a number and a slot, three times.
         ("rankings", slots * (24 * rankings + 32 * rankings.min(1))),
+        // A pair, a thing in order, and where those of a holder begin; those whose holder has ended.
+        (
+            "things",
+            slots * 20 * u64::from(config.schema.holder_column().is_some()),
+        ),
         // Once more with the cells of doors; and where each entity was before the tick, where there
         // are walls.
         (

@@ -154,7 +154,7 @@ impl State {
     /// Whether the holder that a region change names exists.
     pub(super) fn has_holder(&self, holder: Holder) -> bool {
         let holds = |entity: EntityId| {
-            self.slots.has(entity) && self.slots.shared() != Some(entity.slot.index())
+            self.slots.has(entity) && self.slots.is_somewhere(entity.slot.index())
         };
         holder.entity().is_none_or(holds)
     }

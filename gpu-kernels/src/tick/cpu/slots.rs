@@ -1,4 +1,4 @@
-use shared::{EntityId, Slot, WorldConfig};
+use shared::{EntityId, EntityRef, Slot, WorldConfig};
 
 use crate::tick::state::{SlotState, Snapshot};
 
@@ -13,10 +13,12 @@ pub struct Slots {
     free_hint: usize,
     /// No slot from this on was ever filled.
     used: usize,
-    /// Without the one that is nowhere.
+    /// Without those that are nowhere.
     live: usize,
-    /// The slot of the entity that has what the whole world shares. It is nowhere.
+    /// The slot of the entity that has what the whole world shares. It is nowhere, too.
     shared: Option<usize>,
+    /// By kind: whether its entities are things, which are nowhere. Empty in worlds without things.
+    things: Vec<bool>,
     /// How often anything of this changed.
     version: u64,
 }
@@ -36,6 +38,15 @@ impl Slots {
                 .schema
                 .world_entity()
                 .map(|entity| entity.slot.index()),
+            things: match config.schema.holder_column() {
+                None => vec![],
+                Some(_) => {
+                    let kinds = 0..config.schema.kinds.len();
+                    kinds
+                        .map(|kind| config.schema.is_thing(kind as u16))
+                        .collect()
+                }
+            },
             version: 0,
         };
         slots.rebuild();
@@ -73,11 +84,39 @@ impl Slots {
     }
 
     /// Whether an entity lives in a slot that is somewhere in the world.
+    #[inline]
     pub fn is_somewhere(&self, slot: usize) -> bool {
+        self.is_one(slot) && !self.is_thing_kind(self.kinds[slot])
+    }
+
+    /// Whether an entity lives in a slot, and is not what the whole world shares.
+    #[inline]
+    pub fn is_one(&self, slot: usize) -> bool {
         self.is_live(slot) && self.shared != Some(slot)
     }
 
-    /// The slot of the entity that is nowhere.
+    /// Whether the world has kinds of things.
+    pub fn have_things(&self) -> bool {
+        !self.things.is_empty()
+    }
+
+    /// Whether entities of a kind are things.
+    #[inline]
+    pub fn is_thing_kind(&self, kind: u16) -> bool {
+        !self.things.is_empty() && self.things[usize::from(kind)]
+    }
+
+    /// The slot of the living entity to which a reference refers.
+    #[inline]
+    pub fn resolve(&self, reference: EntityRef) -> Option<usize> {
+        let slot = reference.slot().index();
+        let is_meant = slot < self.used
+            && self.is_live(slot)
+            && reference.is_generation(self.generations[slot]);
+        is_meant.then_some(slot)
+    }
+
+    /// The slot of the entity that has what the whole world shares.
     pub fn shared(&self) -> Option<usize> {
         self.shared
     }
@@ -102,10 +141,10 @@ impl Slots {
         let i = slot.index();
         self.version += 1;
         self.live -= usize::from(self.is_somewhere(i));
-        self.live += usize::from(state == SlotState::Live && self.shared != Some(i));
         self.states[i] = state;
         self.kinds[i] = kind;
         self.generations[i] = generation;
+        self.live += usize::from(self.is_somewhere(i));
         if state == SlotState::Free {
             self.free[i / 64] |= 1 << (i % 64);
             self.free_hint = self.free_hint.min(i / 64);
@@ -130,10 +169,9 @@ impl Slots {
         self.used = 0;
         self.live = 0;
         for (slot, &state) in self.states.iter().enumerate() {
-            match state {
-                SlotState::Free => self.free[slot / 64] |= 1 << (slot % 64),
-                SlotState::Live => self.live += usize::from(self.shared != Some(slot)),
-                SlotState::Resting | SlotState::Fallen | SlotState::Reserved => {}
+            self.live += usize::from(self.is_somewhere(slot));
+            if state == SlotState::Free {
+                self.free[slot / 64] |= 1 << (slot % 64);
             }
             if state != SlotState::Free || self.generations[slot] > 0 {
                 self.used = slot + 1;

@@ -19,6 +19,8 @@ impl CpuBackend {
         self.take_in(frame, &mut out.counts);
         out.stages.set(Stage::Upload, clock.lap());
 
+        let rows = (&self.state.rows[..], self.state.columns);
+        (self.state.held).update(&self.workers, &self.state.slots, rows);
         self.due.gather(frame, &mut self.state, &mut out.counts);
         let commands = self.due.after(frame);
         out.stages.set(Stage::Due, clock.lap());
@@ -113,6 +115,7 @@ impl CpuBackend {
         self.state.keep_past(&self.workers);
         out.stages.set(Stage::Lifecycle, clock.lap());
 
+        self.state.held.note(&out.changes);
         self.index.update(&self.workers, &self.state, &out.changes);
         if self.is_quiet {
             out.deliveries.clear();

@@ -9,6 +9,7 @@ use super::due::DueKernels;
 use super::fields::FieldKernels;
 use super::hash::HashKernels;
 use super::hearings::HearingsKernels;
+use super::held::HeldKernels;
 use super::index::IndexKernels;
 use super::interest::InterestKernels;
 use super::lifecycle::LifecycleKernels;
@@ -26,6 +27,7 @@ pub struct Kernels {
     pub fields: FieldKernels,
     pub census: CensusKernels,
     pub standings: StandingsKernels,
+    pub held: HeldKernels,
     pub logic: LogicKernels,
     pub atomic: AtomicKernels,
     pub merge: MergeKernels,
@@ -47,6 +49,7 @@ impl Kernels {
             fields: FieldKernels::load(device)?,
             census: CensusKernels::load(device)?,
             standings: StandingsKernels::load(device)?,
+            held: HeldKernels::load(device)?,
             logic: LogicKernels::load(device)?,
             atomic: AtomicKernels::load(device)?,
             merge: MergeKernels::load(device)?,

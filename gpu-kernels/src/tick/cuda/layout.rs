@@ -123,7 +123,8 @@ device::device_struct! {
         /// How many fields there are, and 1 where leaving a cell costs what its tag says.
         field_count: u32;
         field_tagged: u32;
-        padding: u32;
+        /// The column with the holders of things, or -1 in worlds without things.
+        holder_column: i32;
 
         /// Tables: by kind and column.
         bounds: ConstPointer<Int2> = s.kinds * s.columns;
@@ -226,6 +227,13 @@ device::device_struct! {
         /// the ranking's kind. Of those of which scripts ask, likewise of the start of the tick.
         standing_slots: Pointer<u32> = s.capacity * s.rankings;
         standing_ranks: Pointer<u32> = s.capacity * s.rankings;
+
+        /// By slot, and at last: where the things of a holder begin in `held_slots`, as they are at
+        /// the start of a tick whose scripts ask for them. By slot of a thing: its holder when they
+        /// were sorted last; those of all slots are sorted where kinds are for the census.
+        held_starts: Pointer<u32> = (s.capacity + 1) * s.things;
+        held_slots: Pointer<u32> = s.capacity * s.things;
+        held_by: Pointer<u32> = s.capacity * s.things, ones;
 
         /// By field and cell: the distance of what is under way. By field and tile: not 0 if distances
         /// there may still fall. By round, modulo 2, the tiles to look at; modulo 3, how many.
@@ -639,6 +647,8 @@ device::device_struct! {
         word_count: u32;
         own_place: u32;
         own_words: u32;
+        /// 1 if only things give it whose holder has ended, else 0.
+        is_of_ended: u32;
     }
 }
 

@@ -80,8 +80,10 @@ pub struct Form {
     pub is_atomic: bool,
     /// Whether it can say why it has no effect.
     pub has_reasons: bool,
-    /// Whether it asks for entities wherever they are.
+    /// Whether it asks for entities by kind, or by ranking.
     pub asks: bool,
+    /// Whether it asks for the things of holders.
+    pub asks_holders: bool,
     /// A bit for each ranking of which it asks.
     pub asked_rankings: u32,
 }
@@ -231,7 +233,9 @@ impl Form {
             follow_ups,
             is_atomic: command.atomic.is_some(),
             has_reasons: command.code.has_reasons(),
-            asks: command.code.asks(),
+            asks: command.code.asked_kinds().next().is_some()
+                || command.code.asked_rankings().next().is_some(),
+            asks_holders: command.code.asks_holders(),
             asked_rankings: (command.code.asked_rankings())
                 .fold(0, |bits, ranking| bits | 1 << ranking),
         }
@@ -312,9 +316,14 @@ impl Scripts {
         self.commands.iter()
     }
 
-    /// Whether any command asks for entities wherever they are.
+    /// Whether any command asks for entities by kind, or by ranking.
     pub fn ask(&self) -> bool {
         self.commands().any(|command| command.form.asks)
+    }
+
+    /// Whether any command asks for the things of holders.
+    pub fn ask_holders(&self) -> bool {
+        self.commands().any(|command| command.form.asks_holders)
     }
 
     /// A bit for each ranking of which any command asks.

@@ -124,6 +124,9 @@ impl Part {
             let asked = self.scripts.asked_rankings();
             kernels.standings.run(&mut run, &self.config, asked)?;
         }
+        if run.sizes.things > 0 && self.scripts.ask_holders() {
+            kernels.held.run(&run)?;
+        }
         kernels.doors.run(&run)?;
         (kernels.fields).run(&mut run, &self.config, &mut self.fields)?;
         kernels.logic.run(&mut run, &self.scripts, counts)?;

@@ -1,7 +1,8 @@
 //! A world on the device: its configuration as numbers, its buffers, and its tables.
 
-use device::gpu::sort::Doubled;
+use device::gpu::sort::{Doubled, passes};
 use device::plan::Group;
+use device::tuning::GPU_DIGIT_BITS;
 use device::{Device, DriverError, Int2, Plan};
 use script::ptx::layout::NOWHERE;
 use shared::world::attribute::bits_for;
@@ -167,6 +168,25 @@ pub fn census_slots(world: &World) -> Doubled<u32> {
     }
 }
 
+/// The bits of a holder's slot, or of the number that slots without a holder have instead: as many
+/// as need an odd number of passes, so that the things that were sorted before are not overwritten
+/// unless they are sorted again.
+pub fn held_bits(sizes: &Sizes) -> u32 {
+    let bits = bits_for(sizes.capacity);
+    match passes(bits) % 2 {
+        1 => bits,
+        _ => passes(bits) * GPU_DIGIT_BITS + 1,
+    }
+}
+
+/// The slots by holder.
+pub fn held_slots(world: &World) -> Doubled<u32> {
+    Doubled {
+        first: world.held_slots,
+        second: world.index_slots_spare,
+    }
+}
+
 pub fn update_keys(world: &World) -> Doubled<u32> {
     Doubled {
         first: world.update_keys,
@@ -257,6 +277,7 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         directory_shift: sizes.directory.shift,
         motion: sizes.motion as u32,
         velocity: [-1; 4],
+        holder_column: schema.holder_column().map_or(-1, |column| column as i32),
         ..World::default()
     };
     if let Some(motion) = &config.motion {
@@ -552,6 +573,7 @@ fn rules(config: &WorldConfig) -> (Vec<Rule>, Vec<i32>) {
             word_count: every.words.len() as u32,
             own_place: every.own_place.map_or(NOWHERE, u32::from),
             own_words: own_from,
+            is_of_ended: u32::from(every.is_of_ended),
         }
     };
     let rules = config.every.iter().map(rule).collect();

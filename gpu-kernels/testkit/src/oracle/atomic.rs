@@ -254,6 +254,10 @@ impl World for Turn<'_> {
         World::nth(self.oracle, kind, place)
     }
 
+    fn held(&self, holder: Slot, place: u32) -> Option<Slot> {
+        World::held(self.oracle, holder, place)
+    }
+
     fn rank(&self, ranking: u16, slot: Slot) -> u32 {
         self.oracle.rank(ranking, slot)
     }

@@ -96,7 +96,10 @@ impl Oracle {
         }
         commands.extend(self.due());
         for (number, rule) in self.config.every.iter().enumerate() {
-            for entity in self.alive().into_iter().chain(self.shared()) {
+            for entity in self.living().into_iter().chain(self.shared()) {
+                if rule.is_of_ended && !self.has_lost_its_holder(entity.slot) {
+                    continue;
+                }
                 let turn = self.tick.0 + u64::from(entity.slot.0);
                 let kind = self.slots[entity.slot.index()].kind;
                 if kind == rule.kind && turn.is_multiple_of(u64::from(rule.ticks)) {
@@ -477,7 +480,7 @@ impl Oracle {
 
     /// The slot of the living entity that a word refers to.
     pub(super) fn slot_of(&self, word: i32) -> Option<u32> {
-        self.alive()
+        self.living()
             .into_iter()
             .find(|&entity| reference(entity) == word)
             .map(|entity| entity.slot.0)

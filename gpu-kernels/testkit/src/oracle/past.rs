@@ -10,7 +10,7 @@ impl Oracle {
         if self.config.limits.rewind_ticks == 0 {
             return;
         }
-        for entity in self.alive().into_iter().chain(self.shared()) {
+        for entity in self.living().into_iter().chain(self.shared()) {
             let place = self.position(entity.slot.0);
             let tick = self.tick;
             self.slots[entity.slot.index()].past.insert(tick, place);

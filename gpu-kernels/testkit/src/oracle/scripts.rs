@@ -96,8 +96,8 @@ impl Oracle {
 impl Oracle {
     /// The entities of a ranking as they are now, in its order.
     pub(super) fn ordered(&self, ranking: &Ranking) -> Vec<Slot> {
-        let alive = self.alive().into_iter().map(|entity| entity.slot);
-        let own = alive.filter(|&slot| World::kind(self, slot) == ranking.kind);
+        let living = self.living().into_iter().map(|entity| entity.slot);
+        let own = living.filter(|&slot| World::kind(self, slot) == ranking.kind);
         let mut own: Vec<Slot> = own.collect();
         // It is stable, so equal ones stay in the order of slots. In the width of 64 bits, no number
         // is its own opposite.
@@ -158,14 +158,18 @@ impl World for Oracle {
     }
 
     fn count(&self, kind: u16) -> u32 {
-        let alive = self.alive().into_iter();
-        alive.filter(|e| World::kind(self, e.slot) == kind).count() as u32
+        let living = self.living().into_iter();
+        living.filter(|e| World::kind(self, e.slot) == kind).count() as u32
     }
 
     fn nth(&self, kind: u16, place: u32) -> Option<Slot> {
-        let alive = self.alive().into_iter().map(|entity| entity.slot);
-        let mut own = alive.filter(|&slot| World::kind(self, slot) == kind);
+        let living = self.living().into_iter().map(|entity| entity.slot);
+        let mut own = living.filter(|&slot| World::kind(self, slot) == kind);
         own.nth(place as usize)
+    }
+
+    fn held(&self, holder: Slot, place: u32) -> Option<Slot> {
+        self.things_of(holder).get(place as usize).copied()
     }
 
     fn rank(&self, ranking: u16, slot: Slot) -> u32 {

@@ -4,7 +4,7 @@ use shared::{InterestMode, WorldConfig};
 
 use super::regions::RegionsFile;
 use crate::dice::Dice;
-use crate::scripts::{deals, flows, hooks, setters, shots, with_texts};
+use crate::scripts::{deals, flows, holdings, hooks, setters, shots, with_texts};
 
 /// A world of small numbers, with every kind of rule and limit now and then.
 pub fn random_world(dice: &mut Dice) -> WorldConfig {
@@ -21,6 +21,9 @@ pub fn random_world(dice: &mut Dice) -> WorldConfig {
     }
     if !config.schema.fields.is_empty() {
         texts.push(flows());
+    }
+    if config.schema.holder_column().is_some() {
+        texts.push(holdings(config.limits.timed_commands > 0));
     }
     if config.limits.atomic_per_tick > 0 {
         texts.push(deals(dice, &config));
@@ -95,6 +98,7 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
         false => "",
     };
     let seed = dice.below(1 << 30);
+    let kinds = kinds + &things(seed, capacity);
     let fillers = fillers(seed);
     let text = format!(
         "[world]\nsize = {size:?}\naoi = {aoi:?}\naoi_leave = {aoi_leave:?}\ncapacity = {capacity}\nseed = {seed}\n\
@@ -116,6 +120,26 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
         false => fields(seed, &size, walls.len()),
     };
     (text + &walls + &fields, interest)
+}
+
+/// Kinds of things of which players get some; most worlds have none.
+fn things(seed: usize, capacity: usize) -> String {
+    if !(seed / 1024).is_multiple_of(4) {
+        return String::new();
+    }
+    let end = |bit: usize| match seed >> (12 + bit) & 1 {
+        0 => "on_holder_end = \"despawn\"\n",
+        _ => "",
+    };
+    format!(
+        "[[kind]]\nname = \"pouch\"\nplace = \"none\"\npopulation = {}\n{}\
+         [[kind]]\nname = \"coin\"\nplace = \"none\"\npopulation = {}\n{}attributes = [\
+         {{ name = \"worth\", type = \"i32\", default = {{ from = 1, to = 9 }}, audience = \"state\" }}]\n",
+        capacity / 20,
+        end(0),
+        capacity / 10,
+        end(1),
+    )
 }
 
 /// Flow fields of worlds with few cells; most worlds have none.

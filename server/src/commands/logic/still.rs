@@ -148,6 +148,10 @@ impl World for Still {
         self.world().nth(kind, place)
     }
 
+    fn held(&self, holder: Slot, place: u32) -> Option<Slot> {
+        self.world().held(holder, place)
+    }
+
     fn rank(&self, ranking: u16, slot: Slot) -> u32 {
         self.world().rank(ranking, slot)
     }

@@ -333,6 +333,10 @@ impl World for Bench<'_> {
         self.with(|world| world.nth(kind, place))
     }
 
+    fn held(&self, holder: Slot, place: u32) -> Option<Slot> {
+        self.with(|world| world.held(holder, place))
+    }
+
     fn rank(&self, ranking: u16, slot: Slot) -> u32 {
         self.with(|world| world.rank(ranking, slot))
     }

@@ -73,6 +73,7 @@ impl World {
             command: offer,
             words: vec![],
             own_place: None,
+            is_of_ended: false,
         });
         let rows = kept
             .iter()

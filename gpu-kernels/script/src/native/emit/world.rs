@@ -327,6 +327,32 @@ impl Emit<'_, '_> {
         })
     }
 
+    pub(super) fn held(&mut self, holder: Operand, place: Operand) -> Value {
+        let holder = self.place(holder);
+        self.value_at(holder, NOBODY, |emit, holder| {
+            let starts = emit.of_frame(I64, offset_of!(Frame, held_starts));
+            let offset = emit.b.ins().imul_imm_s(holder, size_of::<u32>() as i64);
+            let address = emit.b.ins().iadd(starts, offset);
+            let flags = emit.frozen();
+            let start = emit.b.ins().load(I32, flags, address, 0);
+            let end = emit
+                .b
+                .ins()
+                .load(I32, flags, address, size_of::<u32>() as i32);
+            let count = emit.b.ins().isub(end, start);
+            let place = emit.get(place);
+            let is_there = emit.b.ins().icmp(IntCC::UnsignedLessThan, place, count);
+            let at = emit.b.ins().iadd(start, place);
+            let at = SlotValue {
+                slot: emit.b.ins().uextend(I64, at),
+                is_there: Some(is_there),
+            };
+            emit.value_at(at, NOBODY, |emit, at| {
+                emit.element(I32, offset_of!(Frame, held_slots), at)
+            })
+        })
+    }
+
     /// Where a ranking begins in the standings, for a place or a slot of it.
     fn in_ranking(&mut self, ranking: u16, at: Value) -> Value {
         let stride = self.of_frame(I64, offset_of!(Frame, standings_stride));

@@ -2,6 +2,7 @@
 
 use script::arith::Random;
 use script::census::Census;
+use script::holdings::Holdings;
 use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, World};
 use script::native::{Call, Thread, View};
 use script::standings::Standings;
@@ -77,6 +78,10 @@ impl World for Frozen<'_> {
         Some(self.state.counted.census())
     }
 
+    fn holdings(&self) -> Option<&Holdings> {
+        Some(self.state.held.holdings())
+    }
+
     fn standings(&self) -> Option<&Standings> {
         Some(self.state.ranked.standings())
     }
@@ -138,6 +143,7 @@ impl<'a> Runner<'a> {
         let view = view.with_fields(state.fields.words());
         let view = view.with_census(state.counted.census());
         let view = view.with_standings(state.ranked.standings());
+        let view = view.with_holdings(state.held.holdings());
         Runner::Native(Thread::new(native, &view, emitted))
     }
 

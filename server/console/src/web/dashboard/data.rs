@@ -326,7 +326,8 @@ impl Source {
         };
         let _alone = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut seen, mut spots): (Vec<_>, Vec<Spot>) = (vec![], vec![]);
-        let shared = self.watched.world().schema.world_entity();
+        let schema = &self.watched.world().schema;
+        let shared = schema.world_entity();
         let capacity = mirror.read().capacity();
         for first in (0..capacity).step_by(SLOTS_AT_ONCE) {
             spots.clear();
@@ -336,7 +337,8 @@ impl Source {
                 let to = units(spot.position);
                 let squares = [0, 1, 2].map(|axis| (to[axis] - from[axis]).powi(2));
                 let distance = squares.iter().sum::<f64>().sqrt();
-                let is_within = distance <= client.sight && Some(spot.entity) != shared;
+                let is_placed = Some(spot.entity) != shared && !schema.is_thing(spot.kind);
+                let is_within = is_placed && distance <= client.sight;
                 is_within.then_some((spot.entity.slot.0, spot.kind, distance))
             }));
         }

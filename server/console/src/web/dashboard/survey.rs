@@ -48,7 +48,8 @@ pub struct Surveyor {
     mirror: SharedMirror,
     /// In raw units.
     size: [i64; 2],
-    kinds: usize,
+    /// By kind: whether its entities are things, which are nowhere.
+    things: Vec<bool>,
     shared: Option<EntityId>,
     spots: Vec<Spot>,
 }
@@ -58,7 +59,7 @@ impl Surveyor {
         Surveyor {
             mirror,
             size: size_of(world),
-            kinds: world.schema.kinds.len(),
+            things: things_of(world),
             shared: world.schema.world_entity(),
             spots: vec![],
         }
@@ -67,7 +68,7 @@ impl Surveyor {
     /// Reads all entities. The parts of the world may be of different ticks, as the world runs
     /// meanwhile.
     pub fn look(&mut self, areas: &[Area]) -> SurveyResult {
-        let mut found = SurveyResult::new(self.size, self.kinds, areas);
+        let mut found = SurveyResult::new(self.size, self.things.len(), areas);
         let capacity = self.mirror.read().capacity();
         for first in (0..capacity).step_by(SLOTS_AT_ONCE) {
             self.spots.clear();
@@ -80,7 +81,7 @@ impl Surveyor {
             }
             let placed = |spot: &&Spot| Some(spot.entity) != self.shared;
             for spot in self.spots.iter().filter(placed) {
-                found.take(self.size, areas, spot);
+                found.take(self.size, &self.things, areas, spot);
             }
         }
         found
@@ -91,6 +92,11 @@ impl Surveyor {
 fn size_of(world: &WorldConfig) -> [i64; 2] {
     let size = world.size_raw();
     [i64::from(size[0]), i64::from(size[1])]
+}
+
+fn things_of(world: &WorldConfig) -> Vec<bool> {
+    let kinds = (0..).take(world.schema.kinds.len());
+    kinds.map(|kind| world.schema.is_thing(kind)).collect()
 }
 
 /// One survey of entities that stand still.
@@ -104,8 +110,9 @@ pub fn survey_of(
     let mut found = SurveyResult::new(size, world.schema.kinds.len(), areas);
     found.density.tick = tick;
     let shared = world.schema.world_entity();
+    let things = things_of(world);
     let placed = spots.filter(|spot| Some(spot.entity) != shared);
-    placed.for_each(|spot| found.take(size, areas, &spot));
+    placed.for_each(|spot| found.take(size, &things, areas, &spot));
     found
 }
 
@@ -126,15 +133,18 @@ impl SurveyResult {
         }
     }
 
-    fn take(&mut self, size: [i64; 2], areas: &[Area], spot: &Spot) {
+    fn take(&mut self, size: [i64; 2], things: &[bool], areas: &[Area], spot: &Spot) {
         let density = &mut self.density;
+        density.kinds[usize::from(spot.kind)] += 1;
+        if things[usize::from(spot.kind)] {
+            return;
+        }
         let cell = |axis: usize, cells: usize| {
             let place = i64::from(spot.position[axis]) * cells as i64 / size[axis];
             place.clamp(0, cells as i64 - 1) as usize
         };
         let place = cell(1, density.rows) * density.columns + cell(0, density.columns);
         density.cells[place] += 1;
-        density.kinds[usize::from(spot.kind)] += 1;
         for (area, crowd) in areas.iter().zip(&mut self.crowds) {
             crowd.take(area, spot);
         }
