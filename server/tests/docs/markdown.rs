@@ -65,7 +65,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("client-bot/ffi/README.md", 130),
     ("client-bot/python/README.md", 60),
     ("client-bot/web/README.md", 125),
-    ("benches/README.md", 368),
+    ("benches/README.md", 372),
 ];
 
 pub fn documents() -> Vec<Document> {
