@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use anyhow::{Result, bail};
 use client_bot::BehaviourKind;
-use shared::WorldConfig;
+use shared::{Fixed, WorldConfig};
 use world_file::Overrides;
 use world_file::Reader;
 
@@ -113,8 +113,19 @@ pub fn expected_visible(world: &WorldConfig, clients: u32) -> f64 {
     others.min(f64::from(world.schema.world.visible_max) - 1.0)
 }
 
+/// The edges of a world, without its planes, and how many of these it has.
 pub fn size_text(world: &WorldConfig) -> String {
-    let sizes = world.schema.world.size.iter();
-    let sizes: Vec<String> = sizes.map(|s| format!("{:.0}", s.to_f64())).collect();
-    sizes.join(" × ")
+    let schema = &world.schema;
+    let mut sizes = schema.world.size.clone();
+    if !schema.atlas.is_empty() {
+        let own = schema.atlas.rectangle(0).size.map(Fixed::from_raw);
+        sizes[..2].copy_from_slice(&own);
+    }
+    let sizes: Vec<String> = (sizes.iter().map(|s| format!("{:.0}", s.to_f64()))).collect();
+    let sizes = sizes.join(" × ");
+    match schema.atlas.count() - 1 {
+        0 => sizes,
+        1 => format!("{sizes} and a plane"),
+        planes => format!("{sizes} and {planes} planes"),
+    }
 }
