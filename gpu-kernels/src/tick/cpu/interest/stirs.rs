@@ -84,7 +84,12 @@ impl Stirs {
             let Target::Entity(entity) = observer.target else {
                 return Look::Everything;
             };
-            match self.near.get(entity.slot.index()) {
+            let slot = entity.slot.index();
+            // Things are followed to where they are not, and nobody notes what changes there.
+            if self.last.get(slot) == Some(&NOWHERE) {
+                return Look::Everything;
+            }
+            match self.near.get(slot) {
                 None | Some(Near::Nothing) => {}
                 // Two observers may see the same entity.
                 Some(&Near::From(first)) if observers.iter().flatten().nth(1).is_none() => {
