@@ -33,14 +33,13 @@ struct Shared {
 struct Queue {
     jobs: Vec<Job>,
     found: Vec<Found>,
-    /// What was asked for before a restore has another number.
+    /// What a thread searches since before a restore has another number.
     epoch: u64,
     is_over: bool,
 }
 
 /// A field to be searched.
 struct Job {
-    epoch: u64,
     field: usize,
     cells: FieldCells,
     /// The tick in which its steps come into force.
@@ -83,13 +82,7 @@ impl Searches {
     /// Begins with a field.
     pub fn begin(&self, field: usize, cells: FieldCells, due: Tick) {
         let mut queue = self.shared.lock();
-        let epoch = queue.epoch;
-        queue.jobs.push(Job {
-            epoch,
-            field,
-            cells,
-            due,
-        });
+        queue.jobs.push(Job { field, cells, due });
         self.shared.added.notify_one();
     }
 
@@ -143,6 +136,7 @@ impl Shared {
                 continue;
             };
             let job = queue.jobs.swap_remove(next);
+            let epoch = queue.epoch;
             drop(queue);
             let steps = catch_unwind(AssertUnwindSafe(|| {
                 let mut steps = vec![0; self.ground.words()];
@@ -151,7 +145,7 @@ impl Shared {
                 steps
             }));
             queue = self.lock();
-            if job.epoch == queue.epoch {
+            if epoch == queue.epoch {
                 let field = job.field;
                 queue.found.push(Found { field, steps });
                 self.ended.notify_all();

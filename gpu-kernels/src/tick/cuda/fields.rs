@@ -83,7 +83,7 @@ impl FieldKernels {
 #[derive(Default)]
 pub struct Progress {
     /// False at the start and after a restore.
-    pub are_begun: bool,
+    are_begun: bool,
     /// The number of the next round.
     round: u32,
 }
