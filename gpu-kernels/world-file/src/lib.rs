@@ -34,7 +34,7 @@
 //! | `fields` | `[[field]]` |
 //! | `planes` | `[[plane]]` |
 //! | `layers`, `image`, `cells` | `[[layer]]`: drawings and images |
-//! | [`maps`] | maps of editors, as images of layers |
+//! | [`maps`] | maps of editors: images of layers, and lines of world files |
 //! | `ranges` | the keys of `[limits]` and their ranges |
 //! | `limits` | what of these follows from the rest of the world |
 //! | `remarks` | what is allowed, but hardly meant |

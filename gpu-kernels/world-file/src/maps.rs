@@ -1,13 +1,15 @@
-//! Maps of editors, as images of layers: LDtk's and Tiled's.
+//! Maps of editors, LDtk's and Tiled's: cells as images of layers, objects as lines of world files.
 //!
-//! | module | reads |
+//! | module | |
 //! | --- | --- |
-//! | `ldtk` | `.ldtk`: the levels of a project |
-//! | `tiled` | a map of Tiled, with its tilesets: `.tmj` and `.tsj` by itself |
+//! | `ldtk` | reads `.ldtk`: the levels of a project |
+//! | `objects` | the objects of either |
+//! | `tiled` | reads a map of Tiled, with its tilesets: `.tmj` and `.tsj` by itself |
 //! | `tiled_document` | what both of its formats are read into |
-//! | `tmx` | `.tmx` and `.tsx`: the same as XML |
+//! | `tmx` | reads `.tmx` and `.tsx`: the same as XML |
 
 mod ldtk;
+mod objects;
 mod tiled;
 mod tiled_document;
 mod tmx;
@@ -23,6 +25,15 @@ use shared::world::layer::CELLS_MAX;
 use thiserror::Error;
 
 use super::folder;
+
+pub use objects::{Object, ObjectLayer, ObjectsAs};
+
+/// What a map has.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Map {
+    pub grids: Vec<Grid>,
+    pub objects: Vec<ObjectLayer>,
+}
 
 /// A grid of cells of a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,13 +72,13 @@ pub struct MapError {
     message: String,
 }
 
-/// Reads the grids of a map: a file that ends with `.ldtk`, or with `.tmx`, `.tmj` or `.json` of Tiled.
-pub fn read(path: &Path) -> Result<Vec<Grid>, MapError> {
+/// Reads a map: a file that ends with `.ldtk`, or with `.tmx`, `.tmj` or `.json` of Tiled.
+pub fn read(path: &Path) -> Result<Map, MapError> {
     let place = path.display().to_string();
     let end = path.extension().unwrap_or_default().to_string_lossy();
     match &*end {
-        "ldtk" => ldtk::grids(&place, &bytes_of(path)?),
-        "tmx" | "tmj" | "json" => tiled::grids(&place, &bytes_of(path)?, &|name| {
+        "ldtk" => ldtk::map(&place, &bytes_of(path)?),
+        "tmx" | "tmj" | "json" => tiled::map(&place, &bytes_of(path)?, &|name| {
             bytes_of(&path.with_file_name(name))
         }),
         _ => error(
@@ -77,14 +88,14 @@ pub fn read(path: &Path) -> Result<Vec<Grid>, MapError> {
     }
 }
 
-/// Reads the grids of a project of LDtk.
-pub fn ldtk(place: &str, bytes: &[u8]) -> Result<Vec<Grid>, MapError> {
-    ldtk::grids(place, bytes)
+/// Reads a project of LDtk.
+pub fn ldtk(place: &str, bytes: &[u8]) -> Result<Map, MapError> {
+    ldtk::map(place, bytes)
 }
 
-/// Reads the grids of a map of Tiled, XML or JSON, whose tilesets stand in it.
-pub fn tiled(place: &str, bytes: &[u8]) -> Result<Vec<Grid>, MapError> {
-    tiled::grids(place, bytes, &|name| {
+/// Reads a map of Tiled, XML or JSON, whose tilesets stand in it.
+pub fn tiled(place: &str, bytes: &[u8]) -> Result<Map, MapError> {
+    tiled::map(place, bytes, &|name| {
         error(name, "expected a tileset that is embedded in the map")
     })
 }

@@ -1,7 +1,8 @@
-//! Maps of LDtk and of Tiled become the images of layers.
+//! Maps of LDtk and of Tiled become the images of layers, and lines of world files.
 
 use shared::wire::layers::LayerKind;
-use world_file::maps::{self, Grid};
+use shared::world::spawn::SpawnArea;
+use world_file::maps::{self, Grid, ObjectsAs};
 
 const LDTK: &str = r##"{
   "__header__": { "app": "LDtk" },
@@ -9,16 +10,33 @@ const LDTK: &str = r##"{
     { "identifier": "Ground", "type": "IntGrid", "intGridValues": [
       { "value": 1, "identifier": "road", "color": "#000000" },
       { "value": 2, "identifier": "mud", "color": "#FFFFFF" },
-      { "value": 7, "identifier": null, "color": "#FFFFFF" } ] } ] },
+      { "value": 7, "identifier": null, "color": "#FFFFFF" } ] } ],
+    "entities": [ { "identifier": "gate", "resizableX": false, "resizableY": false },
+      { "identifier": "sheep", "resizableX": true, "resizableY": true } ] },
   "levels": [ { "identifier": "Town", "layerInstances": [
-    { "__identifier": "Things", "__type": "Entities", "__cWid": 4, "__cHei": 2, "intGridCsv": [] },
+    { "__identifier": "Things", "__type": "Entities", "__cWid": 4, "__cHei": 2, "intGridCsv": [],
+      "__gridSize": 16, "entityInstances": [
+      { "__identifier": "gate", "px": [16, 16], "width": 16, "height": 16, "__pivot": [0.5, 1],
+        "fieldInstances": [] },
+      { "__identifier": "sheep", "px": [32, 8], "width": 24, "height": 16, "__pivot": [0, 0],
+        "fieldInstances": [ { "__identifier": "population", "__type": "Int", "__value": 7 },
+          { "__identifier": "Name", "__type": "String", "__value": "meadow" } ] } ] },
     { "__identifier": "Ground", "__type": "IntGrid", "__cWid": 4, "__cHei": 2,
       "intGridCsv": [2, 0, 0, 1, 7, 0, 1, 1] } ] } ] }"##;
 
 const TILED: &str = r##"{
   "type": "map", "orientation": "orthogonal", "infinite": false, "width": 4, "height": 2,
+  "tilewidth": 16, "tileheight": 16,
   "layers": [
-    { "type": "objectgroup", "name": "things", "objects": [] },
+    { "type": "objectgroup", "name": "things", "offsetx": -8, "objects": [
+      { "id": 1, "name": "", "type": "gate", "x": 24, "y": 8, "width": 0, "height": 0, "rotation": 0,
+        "point": true },
+      { "id": 2, "name": "", "type": "gate", "gid": 12, "x": 56, "y": 32, "width": 16, "height": 16,
+        "rotation": 0 },
+      { "id": 3, "name": "meadow", "type": "sheep", "x": 40, "y": 8, "width": 24, "height": 16,
+        "rotation": 0, "properties": [ { "name": "population", "type": "int", "value": 7 } ] },
+      { "id": 4, "name": "well", "type": "rest", "x": 8, "y": 0, "width": 32, "height": 32,
+        "rotation": 0, "ellipse": true } ] },
     { "type": "group", "name": "floor", "layers": [
       { "type": "tilelayer", "name": "ground", "width": 4, "height": 2,
         "data": [12, 0, 0, 11, 13, 0, 2147483659, 11] } ] } ],
@@ -28,7 +46,8 @@ const TILED: &str = r##"{
     { "id": 2, "properties": [ { "name": "height", "type": "int", "value": 0 } ] } ] } ] }"##;
 
 const TMX: &str = r##"<?xml version="1.0" encoding="UTF-8"?>
-<map version="1.10" orientation="orthogonal" width="4" height="2" tilewidth="16" infinite="0">
+<map version="1.10" orientation="orthogonal" width="4" height="2" tilewidth="16"
+  tileheight="16" infinite="0">
  <tileset firstgid="11" name="tiles" tilecount="3">
   <tile id="0" type="road">
    <properties><property name="height" type="int" value="-3"/></properties>
@@ -39,7 +58,13 @@ const TMX: &str = r##"<?xml version="1.0" encoding="UTF-8"?>
    <property name="height" type="int" value="40"/></properties></tile>
   <tile id="2"><properties><property name="height" type="int" value="0"/></properties></tile>
  </tileset>
- <objectgroup id="3" name="things"/>
+ <objectgroup id="3" name="things" offsetx="-8">
+  <object id="1" type="gate" x="24" y="8"><point/></object>
+  <object id="2" class="gate" gid="12" x="56" y="32" width="16" height="16"/>
+  <object id="3" name="meadow" type="sheep" x="40" y="8" width="24" height="16">
+   <properties><property name="population" type="int" value="7"/></properties></object>
+  <object id="4" name="well" type="rest" x="8" y="0" width="32" height="32"><ellipse/></object>
+ </objectgroup>
  <group id="4" name="floor">
   <layer id="1" name="ground" width="4" height="2">
    <data encoding="csv">
@@ -94,11 +119,16 @@ fn maps_of_both_editors_become_the_layers_that_they_show() {
     let tiled = maps::tiled("town.tmj", TILED.as_bytes()).unwrap();
     let tmx = maps::tiled("town.tmx", TMX.as_bytes()).unwrap();
     assert_eq!(tmx, tiled);
-    let names: Vec<_> = ldtk.iter().chain(&tiled).map(|grid| &*grid.name).collect();
+    let names: Vec<_> = ldtk
+        .grids
+        .iter()
+        .chain(&tiled.grids)
+        .map(|grid| &*grid.name)
+        .collect();
     assert_eq!(names, ["Town/Ground", "floor/ground"]);
     for (grid, expected) in [
-        (&ldtk[0], [2, 0, 0, 1, 7, 0, 1, 1]),
-        (&tiled[0], [40, 0, 0, -3, 0, 0, -3, -3]),
+        (&ldtk.grids[0], [2, 0, 0, 1, 7, 0, 1, 1]),
+        (&tiled.grids[0], [40, 0, 0, -3, 0, 0, -3, -3]),
     ] {
         let walls = layers(grid, "blocked", LayerKind::Blocked).layers;
         let blocked = cells(|at| walls.is_blocked(at));
@@ -117,6 +147,56 @@ fn maps_of_both_editors_become_the_layers_that_they_show() {
         });
         assert_eq!(tags, ["mud", "", "", "road", "", "", "road", "road"]);
     }
+}
+
+#[test]
+fn objects_become_kinds_and_zones_where_they_are() {
+    let ldtk = maps::ldtk("town.ldtk", LDTK.as_bytes()).unwrap();
+    let tiled = maps::tiled("town.tmx", TMX.as_bytes()).unwrap();
+    let world = |lines: &str| {
+        let file = format!("[world]\nsize = [8, 4]\n{lines}");
+        world_file::parse(&file, "world.toml").unwrap()
+    };
+    let unit = 4096;
+    for (layer, gates) in [
+        (&ldtk.objects[0], vec![[2 * unit, 3 * unit, 0]]),
+        (
+            &tiled.objects[0],
+            vec![[2 * unit, 3 * unit, 0], [7 * unit, unit, 0]],
+        ),
+    ] {
+        let lines = layer.lines(ObjectsAs::Kinds, 2.0).unwrap();
+        let config = world(&lines);
+        let kind = |name: &str| {
+            config
+                .schema
+                .kinds
+                .iter()
+                .position(|kind| kind.name == name)
+                .unwrap()
+        };
+        assert_eq!(config.places[kind("gate")], gates, "{lines}");
+        let sheep = kind("sheep");
+        assert_eq!(config.populations[sheep], 7);
+        let low = [4 * unit, unit, 0];
+        let high = [7 * unit, 3 * unit, 0];
+        assert_eq!(config.spawns[sheep], Some(SpawnArea::Box { low, high }));
+    }
+    let zones = |layer: &maps::ObjectLayer| layer.lines(ObjectsAs::Zones, 1.0);
+    let error = zones(&tiled.objects[0]).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "things: expected a rectangle or a circle, found the object \"\" of the class \"gate\" at [1, 1.5]"
+    );
+    let areas = TMX.replace(
+        "  <object id=\"1\" type=\"gate\" x=\"24\" y=\"8\"><point/></object>\n",
+        "",
+    );
+    let areas = areas.replace("gid=\"12\" x=\"56\" y=\"32\"", "x=\"56\" y=\"16\"");
+    let areas = maps::tiled("town.tmx", areas.as_bytes()).unwrap();
+    let config = world(&zones(&areas.objects[0]).unwrap().replace("gate", "yard"));
+    let names: Vec<_> = config.schema.zones.iter().map(|zone| &*zone.name).collect();
+    assert_eq!(names, ["yard", "meadow", "well"]);
 }
 
 #[test]
@@ -143,7 +223,7 @@ fn maps_that_are_wrong_are_refused_with_the_place_and_what_was_expected() {
         ),
         (
             ldtk("[2, 0, 0", "[2, -1, 0"),
-            "town.ldtk: invalid value: integer `-1`, expected u32 at line 11",
+            "town.ldtk: invalid value: integer `-1`, expected u32 at line 19",
         ),
         (
             ldtk(
@@ -174,14 +254,34 @@ fn maps_that_are_wrong_are_refused_with_the_place_and_what_was_expected() {
         ),
         (
             tmx("13,0,2147483659", "13,0,wall"),
-            "town.tmx: expected the number of a tile, found \"wall\" at line 19",
+            "town.tmx: expected the number of a tile, found \"wall\" at line 26",
         ),
         (
             tmx(
                 "width=\"4\" height=\"2\">\n   <data",
                 "width=\"-4\" height=\"2\">\n   <data",
             ),
-            "town.tmx: expected a whole number as `width`, found \"-4\" at line 15",
+            "town.tmx: expected a whole number as `width`, found \"-4\" at line 22",
+        ),
+        (
+            tmx("<point/>", "<polygon points=\"0,0 3,4 5,1\"/>"),
+            "town.tmx: things: object 1: expected a point, a tile, a rectangle or a circle",
+        ),
+        (
+            tmx("x=\"40\"", "rotation=\"30\" x=\"40\""),
+            "town.tmx: things: object 3: expected a rectangle or a circle that is not turned",
+        ),
+        (
+            tmx("width=\"32\"", "width=\"30\""),
+            "town.tmx: things: object 4: expected a circle, as wide as high",
+        ),
+        (
+            tmx("<object id=\"1\"", "<object template=\"gate.tx\" id=\"1\""),
+            "town.tmx: things: object 1: expected an object of its own",
+        ),
+        (
+            tmx("y=\"8\"", "y=\"inf\""),
+            "town.tmx: expected a number as `y`, found \"inf\" at line",
         ),
         (tmx(" </group>\n", ""), "town.tmx: ill-formed document"),
         (
@@ -204,7 +304,9 @@ fn maps_that_are_wrong_are_refused_with_the_place_and_what_was_expected() {
         let error = found.unwrap_err().to_string();
         assert!(error.starts_with(expected), "{error}");
     }
-    let grid = &maps::ldtk("town.ldtk", LDTK.replace("7, 0", "40000, 0").as_bytes()).unwrap()[0];
+    let grid = &maps::ldtk("town.ldtk", LDTK.replace("7, 0", "40000, 0").as_bytes())
+        .unwrap()
+        .grids[0];
     let error = grid.image(LayerKind::Height).unwrap_err().to_string();
     let expected = "Town/Ground: expected heights from -32768 to 32767, found 40000 in row 2, \
                     column 1";

@@ -3,7 +3,7 @@
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use super::tiled_document::{Data, Layer, Map, Property, Tile, Tileset};
+use super::tiled_document::{Data, Layer, Map, MapObject, Property, Tile, Tileset};
 use super::{MapError, error};
 
 /// Reads a `.tmx` file.
@@ -101,35 +101,51 @@ impl Content {
             ("", "map") => {
                 self.map.orientation = text("orientation")?.unwrap_or_default();
                 self.map.infinite = text("infinite")?.is_some_and(|infinite| infinite != "0");
+                self.map.height = number(element, "height")?.unwrap_or(0);
+                self.map.tilewidth = number(element, "tilewidth")?.unwrap_or(0);
+                self.map.tileheight = number(element, "tileheight")?.unwrap_or(0);
             }
             ("" | "map", "tileset") => self.map.tilesets.push(Tileset {
-                firstgid: whole(element, "firstgid")?.unwrap_or(0),
+                firstgid: number(element, "firstgid")?.unwrap_or(0),
                 source: text("source")?,
                 tiles: vec![],
             }),
             ("tileset", "tile") => {
-                let class = match text("type")? {
-                    None => text("class")?,
-                    class => class,
-                };
                 let tile = Tile {
-                    id: whole(element, "id")?.ok_or("expected the `id` of a tile")?,
-                    class: class.unwrap_or_default(),
+                    id: number(element, "id")?.ok_or("expected the `id` of a tile")?,
+                    class: class(element)?,
                     properties: vec![],
                 };
                 if let Some(tileset) = self.map.tilesets.last_mut() {
                     tileset.tiles.push(tile);
                 }
             }
-            ("properties", "property") if self.is_of_tile() => {
+            ("properties", "property") => {
                 let value = text("value")?.unwrap_or_default();
                 let property = Property {
                     name: text("name")?.unwrap_or_default(),
                     value: value.parse::<i64>().map_or(value.into(), Into::into),
                 };
-                let tileset = self.map.tilesets.last_mut();
-                if let Some(tile) = tileset.and_then(|tileset| tileset.tiles.last_mut()) {
-                    tile.properties.push(property);
+                if let Some(properties) = self.properties() {
+                    properties.push(property);
+                }
+            }
+            ("map" | "group", "objectgroup") => self.layer = Some(layer(element, "objectgroup")?),
+            ("objectgroup", "object") => {
+                if let Some(layer) = &mut self.layer {
+                    layer.objects.push(object(element)?);
+                }
+            }
+            ("object", shape) => {
+                if let Some(object) = self.object() {
+                    match shape {
+                        "point" => object.point = true,
+                        "ellipse" => object.ellipse = true,
+                        "polygon" => object.polygon = Some(true.into()),
+                        "polyline" => object.polyline = Some(true.into()),
+                        "text" => object.text = Some(true.into()),
+                        _ => {}
+                    }
                 }
             }
             ("map" | "group", "layer") => self.layer = Some(layer(element, "tilelayer")?),
@@ -151,10 +167,21 @@ impl Content {
         Ok(())
     }
 
-    /// Whether the open properties are those of a tile, not of something in it.
-    fn is_of_tile(&self) -> bool {
-        let above = self.open.iter().rev().nth(1);
-        above.is_some_and(|name| name == "tile")
+    /// Those of a tile or of an object of a layer, not of something in them.
+    fn properties(&mut self) -> Option<&mut Vec<Property>> {
+        match self.open.iter().rev().nth(1)?.as_str() {
+            "tile" => {
+                let tileset = self.map.tilesets.last_mut()?;
+                Some(&mut tileset.tiles.last_mut()?.properties)
+            }
+            "object" => Some(&mut self.object()?.properties),
+            _ => None,
+        }
+    }
+
+    /// The newest object of the open layer. Those of tiles are in no layer.
+    fn object(&mut self) -> Option<&mut MapObject> {
+        self.layer.as_mut()?.objects.last_mut()
     }
 
     fn take_text(&mut self, text: &str) {
@@ -177,7 +204,7 @@ impl Content {
                 }
                 None
             }
-            ("map" | "group", "layer") => self.layer.take(),
+            ("map" | "group", "layer" | "objectgroup") => self.layer.take(),
             ("map" | "group", "group") => self.groups.pop(),
             _ => None,
         };
@@ -195,10 +222,37 @@ fn layer(element: &BytesStart<'_>, ty: &str) -> Result<Layer, String> {
     Ok(Layer {
         name: attribute(element, "name")?.unwrap_or_default(),
         ty: ty.to_owned(),
-        width: whole(element, "width")?.unwrap_or(0),
-        height: whole(element, "height")?.unwrap_or(0),
+        width: number(element, "width")?.unwrap_or(0),
+        height: number(element, "height")?.unwrap_or(0),
+        offsetx: number(element, "offsetx")?.unwrap_or(0.0),
+        offsety: number(element, "offsety")?.unwrap_or(0.0),
         ..Layer::default()
     })
+}
+
+fn object(element: &BytesStart<'_>) -> Result<MapObject, String> {
+    Ok(MapObject {
+        id: number(element, "id")?.unwrap_or(0),
+        name: attribute(element, "name")?.unwrap_or_default(),
+        class: class(element)?,
+        x: number(element, "x")?.unwrap_or(0.0),
+        y: number(element, "y")?.unwrap_or(0.0),
+        width: number(element, "width")?.unwrap_or(0.0),
+        height: number(element, "height")?.unwrap_or(0.0),
+        rotation: number(element, "rotation")?.unwrap_or(0.0),
+        gid: number(element, "gid")?,
+        template: attribute(element, "template")?,
+        ..MapObject::default()
+    })
+}
+
+/// Of a tile or of an object. Versions of Tiled differ in its name.
+fn class(element: &BytesStart<'_>) -> Result<String, String> {
+    let class = match attribute(element, "type")? {
+        None => attribute(element, "class")?,
+        class => class,
+    };
+    Ok(class.unwrap_or_default())
 }
 
 fn attribute(element: &BytesStart<'_>, key: &str) -> Result<Option<String>, String> {
@@ -212,12 +266,35 @@ fn attribute(element: &BytesStart<'_>, key: &str) -> Result<Option<String>, Stri
         .map_err(|wrong| wrong.to_string())
 }
 
-fn whole(element: &BytesStart<'_>, key: &str) -> Result<Option<u32>, String> {
+fn number<N: Number>(element: &BytesStart<'_>, key: &str) -> Result<Option<N>, String> {
     let Some(text) = attribute(element, key)? else {
         return Ok(None);
     };
-    let wrong = |_| format!("expected a whole number as `{key}`, found {text:?}");
-    text.parse().map(Some).map_err(wrong)
+    let read = N::read(&text)
+        .ok_or_else(|| format!("expected {} as `{key}`, found {text:?}", N::EXPECTED));
+    read.map(Some)
+}
+
+trait Number: Sized {
+    const EXPECTED: &str;
+
+    fn read(text: &str) -> Option<Self>;
+}
+
+impl Number for u32 {
+    const EXPECTED: &str = "a whole number";
+
+    fn read(text: &str) -> Option<u32> {
+        text.parse().ok()
+    }
+}
+
+impl Number for f64 {
+    const EXPECTED: &str = "a number";
+
+    fn read(text: &str) -> Option<f64> {
+        text.parse().ok().filter(|number: &f64| number.is_finite())
+    }
 }
 
 /// Numbers of tiles, with commas between them.
