@@ -64,6 +64,7 @@ mod logic_tools;
 mod loss;
 mod lost_and_back;
 mod metrics;
+mod mire;
 mod networks;
 mod numbers_of_64_bits;
 mod output_and_logs;

@@ -543,7 +543,13 @@ fn a_thousand_tests_pass_and_the_world_has_none_of_them() {
 #[test]
 fn the_tests_of_the_example_worlds_pass() {
     let worlds = Path::new(env!("CARGO_MANIFEST_DIR")).join("worlds");
-    for world in ["bag.toml", "hollow.toml", "range.toml", "rounds.toml"] {
+    for world in [
+        "bag.toml",
+        "hollow.toml",
+        "mire.toml",
+        "range.toml",
+        "rounds.toml",
+    ] {
         let passed = myriad(&worlds, &["logic", "test", world]);
         let printed = text(&passed);
         assert!(passed.status.success(), "{world}: {printed}");
