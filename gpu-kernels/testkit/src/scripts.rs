@@ -324,6 +324,14 @@ impl Deal<'_> {
         if own.is_empty() {
             return format!("{}.x += n as Fixed;", self.entity(dice));
         }
+        // Deals that name others by it move those behind them.
+        let reference = own.iter().find(|own| own.ty == AttributeType::Entity);
+        if let Some(reference) = reference
+            && dice.once_in(3)
+        {
+            let (who, to) = (self.entity(dice), self.entity(dice));
+            return format!("{who}.{} = {to};", place(&reference.name, "n"));
+        }
         let attribute = own[dice.below(own.len())];
         let name = place(&attribute.name, "n");
         let to = format!("{}.{name}", self.entity(dice));
