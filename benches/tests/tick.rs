@@ -43,6 +43,20 @@ fn a_fight_goes_on_between_walls_and_all_backends_agree() {
 }
 
 #[test]
+fn a_fight_where_walls_hide_others_delivers_less() {
+    let folder = Folder::new();
+    let deliveries = ["", " --sight"].map(|more| {
+        let line = format!(
+            "fight --clients 512 --runs 3 --baseline-runs 2 --threads 2 --backend cpu --walls 20{more}"
+        );
+        let (report, ..) = run_and_keep(&line, &folder);
+        assert_eq!(report.rows[0].checksum, report.rows[1].checksum);
+        report.rows[1].whole("deliveries")
+    });
+    assert!(deliveries[1] < deliveries[0], "{deliveries:?}");
+}
+
+#[test]
 fn a_fight_in_planes_is_measured_beside_one_without() {
     let folder = Folder::new();
     let line =

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use shared::world::logic::Text;
+use shared::world::visibility::Visibility;
 
 use crate::behaviour::BehaviourKind;
 use crate::cli::{Arguments, cores, read_play, read_token, trust};
@@ -194,6 +195,7 @@ fn options_of(arguments: &Arguments, load: &Load) -> Result<SwarmOptions> {
             false => 0,
         },
         spectators: load.spectators as usize,
+        visibility: Visibility::default(),
         behaviour,
         play: (load.play.as_ref()).map(|(name, text)| Text::new(name.as_str(), text.as_str())),
         rate_hz: load.rate_hz,

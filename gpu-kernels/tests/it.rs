@@ -41,5 +41,6 @@ mod timed;
 mod timers;
 mod trial;
 mod usage;
+mod visibility;
 mod walls;
 mod wide;

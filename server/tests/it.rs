@@ -95,5 +95,6 @@ mod web_root;
 mod web_sockets;
 mod webtransport;
 mod what_the_world_shares;
+mod who_sees_whom;
 mod worlds;
 mod worlds_have_many_columns;

@@ -111,7 +111,10 @@ fn foreseen(game: &Game) -> Option<[i32; 2]> {
 #[tokio::test]
 async fn bots_check_that_nobody_is_in_a_wall() {
     let server = start_with("", |options| options.world = load());
-    let bots = Bots::start(&server, 12, BehaviourKind::Wander).await;
+    let bots = Bots::start_with(&server, 12, BehaviourKind::Any, |options| {
+        options.visibility = load().schema.visibility;
+    })
+    .await;
     ticks(&server, 60).await;
     bots.verify(&server).await;
     server.stop().unwrap();

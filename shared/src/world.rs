@@ -17,6 +17,7 @@
 //! | [`field`] | flow fields: ways through cells to the nearest goal |
 //! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |
 //! | [`collection`] | arrays and maps: attributes that scripts use as one |
+//! | [`visibility`] | what hides entities from clients within reach |
 //! | [`ranking`] | rankings: the entities of a kind, ordered by an attribute |
 //! | [`columns`] | how many columns there can be, and sets of them |
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
@@ -58,4 +59,5 @@ pub mod spawn;
 pub mod symbols;
 pub mod talk;
 pub mod value;
+pub mod visibility;
 pub mod words;

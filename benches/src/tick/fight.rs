@@ -61,6 +61,9 @@ pub struct Options {
         value_parser = clap::value_parser!(u32).range(0..=50)
     )]
     walls: u32,
+    /// Walls hide what is behind them
+    #[arg(long)]
+    sight: bool,
     /// Also with the clients of a number in so many planes, each with as many; 0: without
     #[arg(long, default_value = "0", value_name = "N")]
     planes: u32,
@@ -133,6 +136,9 @@ fn measure(clients: u32, planes: Option<u32>, options: &Options) -> anyhow::Resu
         if options.walls > 0 {
             row.put("walls", options.walls);
         }
+        if options.sight {
+            row.put("sight", 1);
+        }
         if let Some(planes) = planes {
             row.put("planes", planes);
         }
@@ -159,6 +165,7 @@ fn sample(
 ) -> anyhow::Result<(Vec<Sample>, Vec<Outcome>)> {
     let seed = options.backends.run.seed();
     let world = match planes {
+        None if options.sight => scenario::in_sight(clients, seed, options.walls)?,
         None => scenario::walled(clients, seed, options.walls)?,
         Some(planes) => scenario::in_planes(clients, seed, planes)?,
     };

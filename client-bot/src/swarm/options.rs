@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 
 use quic::Network;
 use shared::world::logic::Text;
+use shared::world::visibility::Visibility;
 
 use crate::behaviour::BehaviourKind;
 use crate::connect::Trust;
@@ -40,6 +41,8 @@ pub struct SwarmOptions {
     /// Faults of the simulated network. Bots of one socket share it.
     pub network: Network,
     pub verify: bool,
+    /// What the world hides: servers don't say it, as clients need not know.
+    pub visibility: Visibility,
     /// Bots whose connection is lost come back also where they are verified: then what they receive
     /// is verified anew from there on.
     pub come_back: bool,
@@ -70,6 +73,7 @@ impl SwarmOptions {
             seed: 1,
             network: Network::default(),
             verify: false,
+            visibility: Visibility::default(),
             come_back: false,
             view_every: NonZeroUsize::MIN,
         }

@@ -2,6 +2,7 @@
 
 use client_core::Entity;
 use rustc_hash::FxHashMap;
+use shared::world::visibility::Visibility;
 use shared::{Audience, EntityId, Schema, Tick};
 
 use super::FinalView;
@@ -11,6 +12,9 @@ use super::sight::{Placed, squared_distance};
 /// Checks that every view holds all entities that its bot should see by place and regions
 /// (the nearest ones, if `visible_max` cuts them) and no others, each with the values that
 /// its own bot has.
+///
+/// Where the world hides entities, views may lack any, and must not have any that is hidden by its
+/// bits, as far as bots are sent them.
 ///
 /// An entity of no bot is expected to be as the first bot has it. Entities that still
 /// move (npcs never rest) and the views of dead and of moving bots are left out. Entities
@@ -37,11 +41,14 @@ pub fn check_at_rest(history: &History, schema: &Schema, views: &[FinalView]) {
             continue;
         };
         if expected.is_cut && history.sight.has_margin() {
-            world.check_nearest(view, &expected);
+            if history.visibility.is_plain() {
+                world.check_nearest(view, &expected);
+            }
             expected.slots.clear();
         }
         world.check_expected(view, &expected.slots);
         world.check_unexpected(view, &expected);
+        world.check_hidden(view, own);
     }
 }
 
@@ -75,6 +82,8 @@ struct RestingWorld<'a> {
     moved_last: Tick,
     /// Columns that are sent to every client.
     public: Vec<usize>,
+    /// Columns that are sent to an entity's own client.
+    received: Vec<usize>,
 }
 
 impl<'a> RestingWorld<'a> {
@@ -114,6 +123,9 @@ impl<'a> RestingWorld<'a> {
             newest,
             moved_last,
             public: (0..schema.attributes.len()).filter(is_public).collect(),
+            received: (0..schema.attributes.len())
+                .filter(|&column| schema.attributes[column].audience != Audience::Hidden)
+                .collect(),
         }
     }
 
@@ -214,6 +226,10 @@ impl<'a> RestingWorld<'a> {
         let findings = &self.history.findings;
         for slot in expected.iter().filter(|slot| self.rests(**slot)) {
             let seen = view.entities.get(slot);
+            if seen.is_none() && !self.history.visibility.is_plain() {
+                findings.leave_open();
+                continue;
+            }
             findings.check(seen.is_some(), || {
                 format!("at rest, bot {} does not see slot {slot}", view.bot)
             });
@@ -233,7 +249,8 @@ impl<'a> RestingWorld<'a> {
     /// Checks that no other entities are in view.
     fn check_unexpected(&self, view: &FinalView, expected: &Expected) {
         for slot in view.entities.keys().filter(|slot| self.rests(**slot)) {
-            let is_expected = match self.history.sight.has_margin() {
+            let is_any_of = self.history.sight.has_margin() || !self.history.visibility.is_plain();
+            let is_expected = match is_any_of {
                 true => expected.distance(*slot).is_some(),
                 false => expected.slots.binary_search(slot).is_ok(),
             };
@@ -241,6 +258,34 @@ impl<'a> RestingWorld<'a> {
                 format!(
                     "at rest, bot {} sees slot {slot}, which is beyond its view",
                     view.bot
+                )
+            });
+        }
+    }
+}
+
+impl RestingWorld<'_> {
+    /// Checks that no entity in view is hidden from its bot, where its bits are sent to all who see
+    /// it. `own` is the bot's entity; a spectator sees through nothing.
+    fn check_hidden(&self, view: &FinalView, own: Option<&Entity>) {
+        let Visibility { hides, reveals, .. } = self.history.visibility;
+        let hides = hides.map(usize::from);
+        let Some(hides) = hides.filter(|hides| self.public.contains(hides)) else {
+            return;
+        };
+        let bits = |own: &Entity| reveals.map_or(0, |reveals| own.row[usize::from(reveals)]);
+        let reveals = match (reveals, own) {
+            (Some(reveals), Some(_)) if !self.received.contains(&usize::from(reveals)) => return,
+            (_, own) => own.map_or(0, bits),
+        };
+        for (&slot, seen) in view.entities.iter().filter(|(slot, _)| self.rests(**slot)) {
+            let is_own = slot == view.entity.slot.0;
+            let is_hidden = Visibility::is_hidden(seen.row[hides], reveals);
+            self.history.findings.check(is_own || !is_hidden, || {
+                format!(
+                    "at rest, bot {} sees slot {slot}, which is hidden from it: {:#b}, and it \
+                     reveals {reveals:#b}",
+                    view.bot, seen.row[hides]
                 )
             });
         }

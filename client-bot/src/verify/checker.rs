@@ -490,6 +490,10 @@ impl Checker {
 
     /// Checks that other bots that could be seen for long enough were in view.
     fn look_for_missing(&mut self, history: &History, view: &View, last: Tick) {
+        // Whoever is missing may be hidden.
+        if !history.visibility.is_plain() {
+            return history.findings.leave_open();
+        }
         let span = history.enter_ticks_max;
         let Some(first) = last.0.checked_sub(u64::from(span)).map(Tick) else {
             return;

@@ -46,8 +46,9 @@ pub fn check(
             *count > 0 && !record.has_regions && !history.sight.any_subscribes()
         });
         let receivers = by_place.map(|(.., place)| *place);
-        // Equal notifications may have different areas.
-        let Some(range) = Range::of(receivers).filter(|_| times == 1) else {
+        // Equal notifications may have different areas, and what is hidden is not heard.
+        let is_open = times == 1 && history.visibility.hides.is_none();
+        let Some(range) = Range::of(receivers).filter(|_| is_open) else {
             history.findings.leave_open();
             continue;
         };

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use shared::world::layer::Layers;
+use shared::world::visibility::Visibility;
 use shared::{EntityId, Schema, Slot, Tick};
 
 use super::findings::Findings;
@@ -15,6 +16,8 @@ pub struct History {
     pub dimensions: usize,
     pub sight: Sight,
     pub visible_max: usize,
+    /// What the world hides.
+    pub visibility: Visibility,
     /// After so many ticks within range, an entity has entered.
     pub enter_ticks_max: u32,
     /// The largest coordinates.
@@ -63,6 +66,7 @@ impl History {
             dimensions: schema.dimensions(),
             sight: Sight::new(schema),
             visible_max: schema.world.visible_max as usize,
+            visibility: Visibility::default(),
             enter_ticks_max: match bytes_per_tick {
                 0 => 2,
                 _ => ENTER_TICKS_MAX,
@@ -83,6 +87,11 @@ impl History {
             refusal: Mutex::new(None),
             findings: Findings::default(),
         }
+    }
+
+    /// The same in a world that hides something.
+    pub fn hiding(self, visibility: Visibility) -> History {
+        History { visibility, ..self }
     }
 
     /// A verified bot has an entity from now on.

@@ -17,13 +17,13 @@ __device__ inline bool is_subscribed(const World& w, const Regions& h, u32 clien
 // Whether an observer or an earlier subscription shows the entity too.
 __device__ __noinline__ bool is_repeated(const World& w, const Regions& h, u32 client, u32 index, u32 slot,
                                          const Point& p, bool is_known) {
-    return is_repeated(w, client, w.observers_per_client, p, is_known) || is_subscribed(w, h, client, index, slot, p);
+    return is_repeated<true>(w, client, w.observers_per_client, slot, p, is_known) || is_subscribed(w, h, client, index, slot, p);
 }
 
 // The rank of an entity that a subscription adds is its distance to the nearest observer,
 // however far; without an observer, it is the largest rank.
 __device__ __noinline__ u64 rank_of(const World& w, const Regions& h, u32 client, u32 slot, const Point& p, bool is_known) {
-    u64 best = rank_of(w, client, slot, p, is_known);
+    u64 best = rank_of<true>(w, client, slot, p, is_known);
     if (best == 0 || !is_subscribed(w, h, client, subscriptions_max(w, h), slot, p)) return best;
     Place place;
     for (u32 i = 0; i < w.observers_per_client; i++)
@@ -33,18 +33,20 @@ __device__ __noinline__ u64 rank_of(const World& w, const Regions& h, u32 client
 template <bool REGIONS>
 __device__ inline u64 rank_in(const World& w, const Regions* h, u32 client, u32 slot, const Point& p, bool is_known) {
     if constexpr (REGIONS) return rank_of(w, *h, client, slot, p, is_known);
-    else return rank_of(w, client, slot, p, is_known);
+    else return rank_of<false>(w, client, slot, p, is_known);
 }
 
 // Visits the entities that only a client's subscriptions show.
 template <bool RANKED, class Visit>
 __device__ void each_subscribed(const World& w, const Regions& h, u32 client, const Known& known, Visit visit) {
     u32 n = subscriptions_max(w, h);
+    i32 revealed = revealed_to(w, client);
     for (u32 s = 0; s < n; s++) {
         Box box;
         if (!find_subscription(w, h, client, s, box)) continue;
         auto visit_new = [&](bool is_one, u32 slot, const Point& p) {
             bool is_known = is_one && w.margin && known.has(slot);
+            is_one = is_one && !(w.hides >= 0 && is_hidden(w, client, slot, revealed));
             is_one = is_one && !is_repeated(w, h, client, s, slot, p, is_known);
             visit(is_one, slot, RANKED && is_one ? rank_of(w, h, client, slot, p, is_known) : 0);
         };
@@ -61,9 +63,11 @@ __device__ void each_subscribed(const World& w, const Regions& h, u32 client, co
 
 // Calls `visit(candidate, slot, rank)` on all lanes for 32 places of the index at a time;
 // `slot` and `rank` are the lane's, and valid only where `candidate` is set. Ranks are found
-// only if RANKED.
+// only if RANKED. Only with REGIONS it is asked who is hidden: worlds that hide entities have those
+// kernels.
 template <bool REGIONS, bool RANKED, class Visit>
 __device__ void each_candidate(const World& w, const Regions* h, u32 client, const Known& known, Visit visit) {
+    i32 revealed = REGIONS ? revealed_to(w, client) : 0;
     for (u32 o = 0; o < w.observers_per_client; o++) {
         Place place = {};
         bool needs_place = RANKED || w.exact || o > 0;
@@ -83,7 +87,9 @@ __device__ void each_candidate(const World& w, const Regions* h, u32 client, con
                     i64 distance = squared_distance(p, place.center);
                     bool is_known = w.margin && is_within(p, place.center, place.radius + w.margin) && known.has(slot);
                     if (w.exact) candidate = distance <= radius || is_known;
-                    if (candidate && o > 0) candidate = !is_repeated(w, client, o, p, is_known);
+                    if (REGIONS && candidate && w.hides >= 0) candidate = !is_hidden(w, client, slot, revealed);
+                    if (REGIONS && candidate) candidate = is_in_line(w, place, slot, p);
+                    if (candidate && o > 0) candidate = !is_repeated<REGIONS>(w, client, o, slot, p, is_known);
                     if (RANKED && candidate) {
                         if (REGIONS || w.observers_per_client > 1) rank = rank_in<REGIONS>(w, h, client, slot, p, is_known);
                         else rank = place.followed == slot ? 0 : counted(w, distance, is_known) + 1;

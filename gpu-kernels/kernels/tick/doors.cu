@@ -1,6 +1,6 @@
 // Doors: the cells that entities block, as they are at the start of a tick. `shared/src/world/door.rs`
 // defines which these are.
-#include "tick/world.cuh"
+#include "tick/walls.cuh"
 
 // Frees the cells of all doors: one thread for each word of walls.
 KERNEL doors_open(World w, Tick t) {
@@ -15,12 +15,8 @@ KERNEL doors_close(World w, Tick t) {
     Door door = w.doors[w.slot_kinds[slot]];
     const i32* row = w.rows + (u64)slot * w.columns;
     if (!door.cells[0] || (door.closed != NOWHERE && !row[door.closed])) return;
-    i32 low[2], end[2], half = 1 << (w.wall_edge_bits - 1);
-    for (u32 axis = 0; axis < 2; axis++) {
-        i32 count = (i32)door.cells[axis], first = (row[axis] - (count - 1) * half) >> w.wall_edge_bits;
-        low[axis] = max(first, 0);
-        end[axis] = min(first + count, w.wall_cells[axis]);
-    }
+    i32 low[2], end[2];
+    door_span(w, door, row, low, end);
     // The bits are the same in any order.
     u32* words = reinterpret_cast<u32*>(const_cast<i32*>(w.layers));
     for (i32 y = low[1]; y < end[1]; y++) {

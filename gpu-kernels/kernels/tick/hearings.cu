@@ -72,10 +72,17 @@ __device__ __noinline__ bool is_heard(const World& w, const Regions& h, u32 clie
     return false;
 }
 
+// Whether what a notification is about lives, and is hidden from a client.
+__device__ inline bool is_of_hidden(const World& w, u32 client, const Notification& n, i32 revealed) {
+    bool lives = n.slot < w.capacity && w.states[n.slot] == LIVE && w.generations[n.slot] == n.generation;
+    return lives && is_hidden(w, client, n.slot, revealed);
+}
+
 // Calls `visit(is_one, number)` on all lanes for the notifications that a client hears, each once.
 template <class Visit>
 __device__ void each_heard(const World& w, const Tick& t, const Regions& h, u32 client, Visit visit) {
     u32 sources = w.observers_per_client + subscriptions_max(w, h);
+    i32 revealed = revealed_to(w, client);
     for (u32 s = 0; s < sources; s++) {
         Place place;
         Box box;
@@ -90,6 +97,7 @@ __device__ void each_heard(const World& w, const Tick& t, const Regions& h, u32 
             if (is_one) {
                 Box area = area_of(t.notifications[number]);
                 is_one = (!observes || is_perceived(w, place, area)) && !is_heard(w, h, client, s, area);
+                if (is_one && w.hides >= 0) is_one = !is_of_hidden(w, client, t.notifications[number], revealed);
             }
             visit(is_one, number);
         });

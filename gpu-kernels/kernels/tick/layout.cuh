@@ -704,6 +704,13 @@ struct alignas(8) World {
     u32 field_tagged;
     // The column with the holders of things, or -1 in worlds without things.
     i32 holder_column;
+    // The columns whose bits hide entities and reveal them, or -1.
+    i32 hides;
+    i32 reveals;
+    // 1 where walls hide what is behind them, else 0.
+    u32 line_of_sight;
+    // 1 where any of these hides entities within reach, else 0.
+    u32 conceals;
     // Tables: by kind and column.
     const int2 *bounds;
     const Initial *initials;
@@ -932,7 +939,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 2256, "as in Rust");
+static_assert(sizeof(World) == 2272, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -953,53 +960,54 @@ static_assert(offsetof(World, hook_count) == 1088 && offsetof(World, shared_slot
 static_assert(offsetof(World, zoned) == 1100 && offsetof(World, wall_edge_bits) == 1104 && offsetof(World, wall_row_bits) == 1108, "as in Rust");
 static_assert(offsetof(World, wall_cells) == 1112 && offsetof(World, wall_refuge) == 1120 && offsetof(World, wall_words) == 1128, "as in Rust");
 static_assert(offsetof(World, field_count) == 1132 && offsetof(World, field_tagged) == 1136 && offsetof(World, holder_column) == 1140, "as in Rust");
-static_assert(offsetof(World, bounds) == 1144 && offsetof(World, initials) == 1152 && offsetof(World, choices) == 1160, "as in Rust");
-static_assert(offsetof(World, kind_columns) == 1168 && offsetof(World, merge_rules) == 1176 && offsetof(World, wide_bounds) == 1184, "as in Rust");
-static_assert(offsetof(World, visible_columns) == 1192 && offsetof(World, rule_table) == 1200 && offsetof(World, layers) == 1208, "as in Rust");
-static_assert(offsetof(World, walls) == 1216 && offsetof(World, doors) == 1224 && offsetof(World, fields) == 1232, "as in Rust");
-static_assert(offsetof(World, field_costs) == 1240 && offsetof(World, field_tags) == 1248 && offsetof(World, field_goals) == 1256, "as in Rust");
-static_assert(offsetof(World, falls) == 1264 && offsetof(World, spawn_areas) == 1272 && offsetof(World, hooks) == 1280, "as in Rust");
-static_assert(offsetof(World, rests) == 1288 && offsetof(World, rows) == 1296 && offsetof(World, states) == 1304, "as in Rust");
-static_assert(offsetof(World, generations) == 1312 && offsetof(World, slot_kinds) == 1320 && offsetof(World, track_glides) == 1328, "as in Rust");
-static_assert(offsetof(World, track_steps) == 1336 && offsetof(World, track_offsets) == 1344 && offsetof(World, past) == 1352, "as in Rust");
-static_assert(offsetof(World, rebirth_due) == 1360 && offsetof(World, ready) == 1368 && offsetof(World, field_sets) == 1376, "as in Rust");
-static_assert(offsetof(World, observers) == 1384 && offsetof(World, known) == 1392 && offsetof(World, known_counts) == 1400, "as in Rust");
-static_assert(offsetof(World, behind) == 1408 && offsetof(World, timed) == 1416 && offsetof(World, timed_state) == 1424, "as in Rust");
-static_assert(offsetof(World, deferred) == 1432 && offsetof(World, deferred_words) == 1440 && offsetof(World, deferred_flags) == 1448, "as in Rust");
-static_assert(offsetof(World, deferred_state) == 1456 && offsetof(World, index_keys) == 1464 && offsetof(World, index_keys_spare) == 1472, "as in Rust");
-static_assert(offsetof(World, index_slots) == 1480 && offsetof(World, index_slots_spare) == 1488 && offsetof(World, index_positions) == 1496, "as in Rust");
-static_assert(offsetof(World, index_len) == 1504 && offsetof(World, directory) == 1512 && offsetof(World, crowd_slots) == 1520, "as in Rust");
-static_assert(offsetof(World, crowd_positions) == 1528 && offsetof(World, crowd_starts) == 1536 && offsetof(World, census_starts) == 1544, "as in Rust");
-static_assert(offsetof(World, census_keys) == 1552 && offsetof(World, census_given_keys) == 1560 && offsetof(World, census_slots) == 1568, "as in Rust");
-static_assert(offsetof(World, census_given_slots) == 1576 && offsetof(World, standing_slots) == 1584 && offsetof(World, standing_ranks) == 1592, "as in Rust");
-static_assert(offsetof(World, held_starts) == 1600 && offsetof(World, held_slots) == 1608 && offsetof(World, held_by) == 1616, "as in Rust");
-static_assert(offsetof(World, field_distances) == 1624 && offsetof(World, field_dirty) == 1632 && offsetof(World, field_list) == 1640, "as in Rust");
-static_assert(offsetof(World, field_listed) == 1648 && offsetof(World, visible) == 1656 && offsetof(World, visible_counts) == 1664, "as in Rust");
-static_assert(offsetof(World, views) == 1672 && offsetof(World, changed) == 1680 && offsetof(World, last_positions) == 1688, "as in Rust");
-static_assert(offsetof(World, wall_places) == 1696 && offsetof(World, several) == 1704 && offsetof(World, told) == 1712, "as in Rust");
-static_assert(offsetof(World, commands) == 1720 && offsetof(World, verdicts) == 1728 && offsetof(World, reasons) == 1736, "as in Rust");
-static_assert(offsetof(World, group_places) == 1744 && offsetof(World, group_starts) == 1752 && offsetof(World, group_order) == 1760, "as in Rust");
-static_assert(offsetof(World, update_counts) == 1768 && offsetof(World, update_offsets) == 1776 && offsetof(World, partials) == 1784, "as in Rust");
-static_assert(offsetof(World, keys) == 1792 && offsetof(World, values) == 1800 && offsetof(World, update_keys) == 1808, "as in Rust");
-static_assert(offsetof(World, update_keys_spare) == 1816 && offsetof(World, update_values) == 1824 && offsetof(World, update_values_spare) == 1832, "as in Rust");
-static_assert(offsetof(World, interval_keys) == 1840 && offsetof(World, interval_starts) == 1848 && offsetof(World, interval_values) == 1856, "as in Rust");
-static_assert(offsetof(World, interval_changed) == 1864 && offsetof(World, bucket_keys) == 1872 && offsetof(World, bucket_slots) == 1880, "as in Rust");
-static_assert(offsetof(World, free_list) == 1888 && offsetof(World, died) == 1896 && offsetof(World, client_counts) == 1904, "as in Rust");
-static_assert(offsetof(World, ranges) == 1912 && offsetof(World, changed_before) == 1920 && offsetof(World, timed_next) == 1928, "as in Rust");
-static_assert(offsetof(World, after_counts) == 1936 && offsetof(World, after_offsets) == 1944 && offsetof(World, after_records) == 1952, "as in Rust");
-static_assert(offsetof(World, after_partials) == 1960 && offsetof(World, fallen) == 1968 && offsetof(World, due_words) == 1976, "as in Rust");
-static_assert(offsetof(World, notification_counts) == 1984 && offsetof(World, notification_offsets) == 1992 && offsetof(World, notification_partials) == 2000, "as in Rust");
-static_assert(offsetof(World, first_updates) == 2008 && offsetof(World, deferred_next) == 2016 && offsetof(World, deferred_words_next) == 2024, "as in Rust");
-static_assert(offsetof(World, deferred_flags_next) == 2032 && offsetof(World, atomic_ranks) == 2040 && offsetof(World, atomic_places) == 2048, "as in Rust");
-static_assert(offsetof(World, atomic_verdicts) == 2056 && offsetof(World, atomic_slots) == 2064 && offsetof(World, atomic_next) == 2072, "as in Rust");
-static_assert(offsetof(World, atomic_waits) == 2080 && offsetof(World, atomic_queue) == 2088 && offsetof(World, pair_keys) == 2096, "as in Rust");
-static_assert(offsetof(World, pair_values) == 2104 && offsetof(World, atomic_pair_keys) == 2112 && offsetof(World, atomic_pair_keys_spare) == 2120, "as in Rust");
-static_assert(offsetof(World, atomic_pair_values) == 2128 && offsetof(World, atomic_pair_values_spare) == 2136 && offsetof(World, atomic_entities) == 2144, "as in Rust");
-static_assert(offsetof(World, atomic_rows) == 2152 && offsetof(World, atomic_after_counts) == 2160 && offsetof(World, atomic_afters) == 2168, "as in Rust");
-static_assert(offsetof(World, atomic_notification_counts) == 2176 && offsetof(World, atomic_notifications) == 2184 && offsetof(World, atomic_writers) == 2192, "as in Rust");
-static_assert(offsetof(World, left_keys) == 2200 && offsetof(World, left_values) == 2208 && offsetof(World, fresh_keys) == 2216, "as in Rust");
-static_assert(offsetof(World, fresh_values) == 2224 && offsetof(World, joined_keys) == 2232 && offsetof(World, joined_values) == 2240, "as in Rust");
-static_assert(offsetof(World, joined_changed) == 2248, "as in Rust");
+static_assert(offsetof(World, hides) == 1144 && offsetof(World, reveals) == 1148 && offsetof(World, line_of_sight) == 1152, "as in Rust");
+static_assert(offsetof(World, conceals) == 1156 && offsetof(World, bounds) == 1160 && offsetof(World, initials) == 1168, "as in Rust");
+static_assert(offsetof(World, choices) == 1176 && offsetof(World, kind_columns) == 1184 && offsetof(World, merge_rules) == 1192, "as in Rust");
+static_assert(offsetof(World, wide_bounds) == 1200 && offsetof(World, visible_columns) == 1208 && offsetof(World, rule_table) == 1216, "as in Rust");
+static_assert(offsetof(World, layers) == 1224 && offsetof(World, walls) == 1232 && offsetof(World, doors) == 1240, "as in Rust");
+static_assert(offsetof(World, fields) == 1248 && offsetof(World, field_costs) == 1256 && offsetof(World, field_tags) == 1264, "as in Rust");
+static_assert(offsetof(World, field_goals) == 1272 && offsetof(World, falls) == 1280 && offsetof(World, spawn_areas) == 1288, "as in Rust");
+static_assert(offsetof(World, hooks) == 1296 && offsetof(World, rests) == 1304 && offsetof(World, rows) == 1312, "as in Rust");
+static_assert(offsetof(World, states) == 1320 && offsetof(World, generations) == 1328 && offsetof(World, slot_kinds) == 1336, "as in Rust");
+static_assert(offsetof(World, track_glides) == 1344 && offsetof(World, track_steps) == 1352 && offsetof(World, track_offsets) == 1360, "as in Rust");
+static_assert(offsetof(World, past) == 1368 && offsetof(World, rebirth_due) == 1376 && offsetof(World, ready) == 1384, "as in Rust");
+static_assert(offsetof(World, field_sets) == 1392 && offsetof(World, observers) == 1400 && offsetof(World, known) == 1408, "as in Rust");
+static_assert(offsetof(World, known_counts) == 1416 && offsetof(World, behind) == 1424 && offsetof(World, timed) == 1432, "as in Rust");
+static_assert(offsetof(World, timed_state) == 1440 && offsetof(World, deferred) == 1448 && offsetof(World, deferred_words) == 1456, "as in Rust");
+static_assert(offsetof(World, deferred_flags) == 1464 && offsetof(World, deferred_state) == 1472 && offsetof(World, index_keys) == 1480, "as in Rust");
+static_assert(offsetof(World, index_keys_spare) == 1488 && offsetof(World, index_slots) == 1496 && offsetof(World, index_slots_spare) == 1504, "as in Rust");
+static_assert(offsetof(World, index_positions) == 1512 && offsetof(World, index_len) == 1520 && offsetof(World, directory) == 1528, "as in Rust");
+static_assert(offsetof(World, crowd_slots) == 1536 && offsetof(World, crowd_positions) == 1544 && offsetof(World, crowd_starts) == 1552, "as in Rust");
+static_assert(offsetof(World, census_starts) == 1560 && offsetof(World, census_keys) == 1568 && offsetof(World, census_given_keys) == 1576, "as in Rust");
+static_assert(offsetof(World, census_slots) == 1584 && offsetof(World, census_given_slots) == 1592 && offsetof(World, standing_slots) == 1600, "as in Rust");
+static_assert(offsetof(World, standing_ranks) == 1608 && offsetof(World, held_starts) == 1616 && offsetof(World, held_slots) == 1624, "as in Rust");
+static_assert(offsetof(World, held_by) == 1632 && offsetof(World, field_distances) == 1640 && offsetof(World, field_dirty) == 1648, "as in Rust");
+static_assert(offsetof(World, field_list) == 1656 && offsetof(World, field_listed) == 1664 && offsetof(World, visible) == 1672, "as in Rust");
+static_assert(offsetof(World, visible_counts) == 1680 && offsetof(World, views) == 1688 && offsetof(World, changed) == 1696, "as in Rust");
+static_assert(offsetof(World, last_positions) == 1704 && offsetof(World, wall_places) == 1712 && offsetof(World, several) == 1720, "as in Rust");
+static_assert(offsetof(World, told) == 1728 && offsetof(World, commands) == 1736 && offsetof(World, verdicts) == 1744, "as in Rust");
+static_assert(offsetof(World, reasons) == 1752 && offsetof(World, group_places) == 1760 && offsetof(World, group_starts) == 1768, "as in Rust");
+static_assert(offsetof(World, group_order) == 1776 && offsetof(World, update_counts) == 1784 && offsetof(World, update_offsets) == 1792, "as in Rust");
+static_assert(offsetof(World, partials) == 1800 && offsetof(World, keys) == 1808 && offsetof(World, values) == 1816, "as in Rust");
+static_assert(offsetof(World, update_keys) == 1824 && offsetof(World, update_keys_spare) == 1832 && offsetof(World, update_values) == 1840, "as in Rust");
+static_assert(offsetof(World, update_values_spare) == 1848 && offsetof(World, interval_keys) == 1856 && offsetof(World, interval_starts) == 1864, "as in Rust");
+static_assert(offsetof(World, interval_values) == 1872 && offsetof(World, interval_changed) == 1880 && offsetof(World, bucket_keys) == 1888, "as in Rust");
+static_assert(offsetof(World, bucket_slots) == 1896 && offsetof(World, free_list) == 1904 && offsetof(World, died) == 1912, "as in Rust");
+static_assert(offsetof(World, client_counts) == 1920 && offsetof(World, ranges) == 1928 && offsetof(World, changed_before) == 1936, "as in Rust");
+static_assert(offsetof(World, timed_next) == 1944 && offsetof(World, after_counts) == 1952 && offsetof(World, after_offsets) == 1960, "as in Rust");
+static_assert(offsetof(World, after_records) == 1968 && offsetof(World, after_partials) == 1976 && offsetof(World, fallen) == 1984, "as in Rust");
+static_assert(offsetof(World, due_words) == 1992 && offsetof(World, notification_counts) == 2000 && offsetof(World, notification_offsets) == 2008, "as in Rust");
+static_assert(offsetof(World, notification_partials) == 2016 && offsetof(World, first_updates) == 2024 && offsetof(World, deferred_next) == 2032, "as in Rust");
+static_assert(offsetof(World, deferred_words_next) == 2040 && offsetof(World, deferred_flags_next) == 2048 && offsetof(World, atomic_ranks) == 2056, "as in Rust");
+static_assert(offsetof(World, atomic_places) == 2064 && offsetof(World, atomic_verdicts) == 2072 && offsetof(World, atomic_slots) == 2080, "as in Rust");
+static_assert(offsetof(World, atomic_next) == 2088 && offsetof(World, atomic_waits) == 2096 && offsetof(World, atomic_queue) == 2104, "as in Rust");
+static_assert(offsetof(World, pair_keys) == 2112 && offsetof(World, pair_values) == 2120 && offsetof(World, atomic_pair_keys) == 2128, "as in Rust");
+static_assert(offsetof(World, atomic_pair_keys_spare) == 2136 && offsetof(World, atomic_pair_values) == 2144 && offsetof(World, atomic_pair_values_spare) == 2152, "as in Rust");
+static_assert(offsetof(World, atomic_entities) == 2160 && offsetof(World, atomic_rows) == 2168 && offsetof(World, atomic_after_counts) == 2176, "as in Rust");
+static_assert(offsetof(World, atomic_afters) == 2184 && offsetof(World, atomic_notification_counts) == 2192 && offsetof(World, atomic_notifications) == 2200, "as in Rust");
+static_assert(offsetof(World, atomic_writers) == 2208 && offsetof(World, left_keys) == 2216 && offsetof(World, left_values) == 2224, "as in Rust");
+static_assert(offsetof(World, fresh_keys) == 2232 && offsetof(World, fresh_values) == 2240 && offsetof(World, joined_keys) == 2248, "as in Rust");
+static_assert(offsetof(World, joined_values) == 2256 && offsetof(World, joined_changed) == 2264, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -1099,4 +1107,4 @@ static_assert(offsetof(Tick, course_velocities) == 288 && offsetof(Tick, deliver
 static_assert(offsetof(Tick, bucket_order) == 312 && offsetof(Tick, bucket_ranges) == 320 && offsetof(Tick, hearing_offsets) == 328, "as in Rust");
 static_assert(offsetof(Tick, hearings) == 336, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xdd20861a1942971bull;
+constexpr u64 TICK_LAYOUT_HASH = 0x8e4fc67bedb8296cull;

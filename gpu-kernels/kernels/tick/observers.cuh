@@ -1,6 +1,7 @@
 // What an observer perceives, and its ranges in the index (thesis 3.5).
 #pragma once
 #include "tick/regions.cuh"
+#include "tick/walls.cuh"
 
 // Where an observer is, and how far it perceives.
 struct Place {
@@ -38,14 +39,41 @@ __device__ inline bool perceives(const World& w, const Place& place, const Point
     return true;
 }
 
-// Whether an earlier observer of the client perceives the point too. Kernels that call
-// functions that aren't inlined take the world as a grid constant: otherwise each thread
-// would first copy it to addressable memory.
-__device__ __noinline__ bool is_repeated(const World& w, u32 client, u32 index, const Point& p, bool is_known) {
+// Whether no wall hides an entity from an observer, which sees what it follows.
+__device__ inline bool is_in_line(const World& w, const Place& place, u32 slot, const Point& p) {
+    return !w.line_of_sight || place.followed == slot || shows(w, place.center, p, slot);
+}
+
+// Whether an earlier observer of the client perceives the entity too; where entities may be hidden
+// (HIDES), whether it sees it. Kernels that call functions that aren't inlined take the world as a
+// grid constant: otherwise each thread would first copy it to addressable memory.
+template <bool HIDES>
+__device__ __noinline__ bool is_repeated(const World& w, u32 client, u32 index, u32 slot, const Point& p, bool is_known) {
     Place earlier;
     for (u32 i = 0; i < index; i++)
-        if (find_place(w, client, i, earlier) && perceives(w, earlier, p, is_known)) return true;
+        if (find_place(w, client, i, earlier) && perceives(w, earlier, p, is_known) &&
+            (!HIDES || is_in_line(w, earlier, slot, p)))
+            return true;
     return false;
+}
+
+// What a client's observers reveal together; 0 in worlds that hide nothing.
+__device__ inline i32 revealed_to(const World& w, u32 client) {
+    i32 bits = 0;
+    if (w.hides < 0 || w.reveals < 0) return bits;
+    Place place;
+    for (u32 i = 0; i < w.observers_per_client; i++)
+        if (find_place(w, client, i, place) && place.followed < w.capacity)
+            bits |= w.rows[(u64)place.followed * w.columns + w.reveals];
+    return bits;
+}
+// Whether a living entity is hidden from a client. What one of its observers follows is not.
+__device__ __noinline__ bool is_hidden(const World& w, u32 client, u32 slot, i32 revealed) {
+    if (!(w.rows[(u64)slot * w.columns + w.hides] & ~revealed)) return false;
+    Place place;
+    for (u32 i = 0; i < w.observers_per_client; i++)
+        if (find_place(w, client, i, place) && place.followed == slot) return false;
+    return true;
 }
 
 __device__ inline u64 square_root(u64 square) {
@@ -62,13 +90,16 @@ __device__ inline u64 counted(const World& w, u64 distance, bool is_known) {
 }
 
 // A candidate's rank is its distance to the nearest of the client's observers, squared, plus 1;
-// 0 for an entity that one of them follows, which comes before all others.
+// 0 for an entity that one of them follows, which comes before all others. Where entities may be
+// hidden (HIDES), only observers count that see it.
+template <bool HIDES>
 __device__ __noinline__ u64 rank_of(const World& w, u32 client, u32 slot, const Point& p, bool is_known) {
     u64 best = ~0ull;
     Place place;
     for (u32 i = 0; i < w.observers_per_client; i++) {
         if (!find_place(w, client, i, place) || !perceives(w, place, p, is_known)) continue;
         if (place.followed == slot) return 0;
+        if (HIDES && !is_in_line(w, place, slot, p)) continue;
         best = min(best, counted(w, squared_distance(p, place.center), is_known) + 1);
     }
     return best;

@@ -26,6 +26,7 @@ const ASKING: &str = include_str!("../../../server/worlds/asking.md");
 const DOORS: &str = include_str!("../../../server/worlds/doors.md");
 const THINGS: &str = include_str!("../../../server/worlds/things.md");
 const FIELDS: &str = include_str!("../../../server/worlds/fields.md");
+const SIGHT: &str = include_str!("../../../server/worlds/sight.md");
 const PLANES: &str = include_str!("../../../server/worlds/planes.md");
 const LAYERS: &str = include_str!("../../../server/worlds/layers.md");
 const USAGE: &str = include_str!("../../../server/worlds/usage.md");
@@ -122,6 +123,17 @@ fn examples_of_planes_compile() {
     assert_eq!(logic.commands.len(), 5);
     assert!(PLANES.contains(&format!("at most {PLANES_MAX} planes")));
     assert!(PLANES.contains(&format!("{PLANE_NAMES_MAX} `[[plane]]`")));
+}
+
+#[test]
+fn examples_of_who_sees_whom_compile() {
+    let file = blocks_of(SIGHT, "toml").next().unwrap();
+    let schema = world_file::parse(file, "test").unwrap().schema;
+    assert!(schema.visibility.line_of_sight && schema.visibility.reveals.is_some());
+    let texts = blocks_of(SIGHT, "rust").map(|block| Text::new("test.rs", block));
+    let texts: Vec<Text> = texts.collect();
+    let logic = common::compile_for(&schema, &texts, &Constants::default()).unwrap();
+    assert_eq!(logic.commands.len(), 4);
 }
 
 #[test]

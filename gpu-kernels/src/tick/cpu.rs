@@ -118,6 +118,8 @@ struct State {
     tracks: Vec<Track>,
     past: Past,
     layers: Layers,
+    /// Whether doors block other cells than in the tick before.
+    doors_moved: bool,
     fields: Fields,
     /// It follows from the slots.
     counted: Counted,
@@ -181,6 +183,7 @@ impl CpuBackend {
                 tracks: vec![Track::default(); tracks],
                 past: Past::new(config),
                 layers: config.schema.layers.clone(),
+                doors_moved: false,
                 fields: Fields::default(),
                 counted: Counted::default(),
                 ranked: Ranked::new(&config.schema.rankings),

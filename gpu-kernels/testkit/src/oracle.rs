@@ -12,6 +12,7 @@
 //! | `past` | where entities were |
 //! | `motion` | which entities get a new course |
 //! | `interest` | what each client sees: deliveries |
+//! | `visibility` | which entities a client does not see, however near they are |
 //! | `scripts` | commands that only scripts define |
 //! | `notifications` | notifications of commands, items and the fallen |
 //! | `walls` | what walls hold up |
@@ -33,6 +34,7 @@ mod scripts;
 mod things;
 mod timed;
 mod usage;
+mod visibility;
 mod walls;
 mod zones;
 

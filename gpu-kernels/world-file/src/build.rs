@@ -27,7 +27,7 @@ use super::logic::{self, Texts};
 use super::ranges::Ranges;
 use super::{
     collections, commands, doors, engine, fields, initial, interest, kinds, layers, limits, motion,
-    planes, rankings, raw, regions, remarks, spawn, things, wire_step, zones,
+    planes, rankings, raw, regions, remarks, spawn, things, visibility, wire_step, zones,
 };
 
 /// A world without problems.
@@ -129,6 +129,7 @@ pub(super) fn build(
     if problems.is_empty() {
         schema.fields = fields::fields(&schema, &layer_tags, &raw.field, problems);
     }
+    schema.visibility = visibility::visibility(&schema, raw, problems);
     let has_walls = schema.layers.blocked().is_some();
     let logic = problems.take(logic::logic(&raw.logic, &raw.commands, texts, has_walls));
     let mut skipped = vec![];
@@ -152,6 +153,9 @@ pub(super) fn build(
         }
         if !schema.atlas.is_empty() {
             problems.take(planes::add_text(&schema.atlas, &mut logic.texts));
+        }
+        if !schema.visibility.is_plain() {
+            problems.take(visibility::add_text(&schema.visibility, &mut logic.texts));
         }
         if schema.holder_column().is_some() {
             problems.take(things::add_text(&schema, raw_kinds, &mut logic.texts));
@@ -235,6 +239,7 @@ pub(super) fn build(
     }
     limits.apply(&mut schema, notifications);
     problems.take(check_names(&schema, &limits));
+    problems.take(visibility::check_limits(&schema, &limits));
     problems.take(check_sizes(&schema));
     let Some((logic, declared)) = compiled.filter(|_| problems.is_empty()) else {
         collections::join(&mut problems.0, raw_kinds);

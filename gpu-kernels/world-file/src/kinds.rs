@@ -12,6 +12,7 @@ use shared::world::layer::Layers;
 use shared::world::plane::Atlas;
 use shared::world::schema::{Kind, KindAttribute, KindRegions, Schema, WorldInfo};
 use shared::world::symbols::{SymbolSet, Symbols};
+use shared::world::visibility::Visibility;
 use shared::world::words::{LENGTH_MAX, TextHandle};
 
 use super::check::{Problem, Problems, fixed, in_range, one_of, place, problem, unexpected};
@@ -120,6 +121,7 @@ pub(super) fn schema(
         doors: vec![],
         fields: vec![],
         atlas: Atlas::default(),
+        visibility: Visibility::default(),
         world_kind: raw_kinds
             .iter()
             .position(|raw| raw.is_shared)

@@ -27,6 +27,7 @@
 //! | `engine` | the keys by which the engine itself uses attributes: falls and owners |
 //! | `regions` | the regions of `[[kind]]`, and their limits |
 //! | `interest` | what clients see, with an entity and without |
+//! | `visibility` | `[visibility]` |
 //! | `motion`, `wire_step` | the keys of `[world]` that say how movement is sent |
 //! | `spawn` | `spawn` of `[[kind]]` |
 //! | `doors` | `blocks` of `[[kind]]` |
@@ -83,6 +84,7 @@ mod spawn;
 mod stored;
 mod syntax;
 mod things;
+mod visibility;
 mod wire_step;
 mod zones;
 

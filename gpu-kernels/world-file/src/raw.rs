@@ -19,6 +19,7 @@ pub struct World {
     pub logic: Logic,
     pub commands: Commands,
     pub spectators: Spectators,
+    pub visibility: Visibility,
     pub kind: Option<Vec<Kind>>,
     pub every: Vec<Every>,
     pub zone: Vec<Zone>,
@@ -427,6 +428,14 @@ pub enum RulePoint {
 pub struct Spectators {
     pub allowed: bool,
     pub speed_max: Option<f64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Visibility {
+    pub hides: Option<String>,
+    pub reveals: Option<String>,
+    pub line_of_sight: bool,
 }
 
 /// What the file sets for constants of scripts, by script and constant.

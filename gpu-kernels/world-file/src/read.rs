@@ -27,6 +27,7 @@ pub(super) fn read(table: DeTable<'_>, lines: &Lines<'_>) -> (raw::World, Proble
             "logic" => world.logic = reader.part(value).unwrap_or_default(),
             "commands" => world.commands = reader.part(value).unwrap_or_default(),
             "spectators" => world.spectators = reader.part(value).unwrap_or_default(),
+            "visibility" => world.visibility = reader.part(value).unwrap_or_default(),
             "kind" => {
                 let before = reader.problems.0.len();
                 let kinds = reader.list("kind", start, value);
@@ -147,7 +148,7 @@ fn found(value: &DeValue<'_>) -> String {
     }
 }
 
-const PARTS: &str = "one of `world`, `limits`, `logic`, `commands`, `spectators`, `kind`, `zone`, `ranking`, `layer`, \
-     `field`, `plane`, `every`";
+const PARTS: &str = "one of `world`, `limits`, `logic`, `commands`, `spectators`, `visibility`, `kind`, \
+     `zone`, `ranking`, `layer`, `field`, `plane`, `every`";
 /// The most problems of one part; a file with more is mended in several rounds.
 const PROBLEMS_MAX: usize = 64;

@@ -133,6 +133,7 @@ fn unused(
     let is_engines = attribute.falls_at.is_some()
         || attribute.tells_owner == Some(true)
         || attribute.persist
+        || config.schema.visibility.uses(column)
         || ["vx", "vy", "vz"].contains(&attribute.name.as_str()) && config.motion.is_some();
     let is_used = attribute.audience != Audience::Hidden || declared.reads.has(column);
     let is_allowed = attribute.allow.contains(&raw::Allow::UnusedAttributes);

@@ -668,8 +668,8 @@ extra = 1
         "w.toml:21:1: every[0].extra: unknown key `extra`, expected one of `kind`, `ticks`, \
          `command`, `words`, `at`",
         "w.toml:23:2: game: unknown key `game`, expected one of `world`, `limits`, `logic`, \
-         `commands`, `spectators`, `kind`, `zone`, `ranking`, `layer`, `field`, `plane`, \
-         `every`",
+         `commands`, `spectators`, `visibility`, `kind`, `zone`, `ranking`, `layer`, `field`, \
+         `plane`, `every`",
     ];
     assert_eq!(told, expected);
 }

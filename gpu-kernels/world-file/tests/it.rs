@@ -8,4 +8,5 @@ mod maps;
 mod planes;
 mod texts;
 mod things;
+mod visibility;
 mod wide;

@@ -20,6 +20,7 @@ use platform::metrics::machine;
 use platform::metrics::stats::Figures;
 use platform::renewal::Renewals;
 use quic::relay::{self, Relay, RelayPort};
+use shared::WorldConfig;
 use shared::world::logic::Text;
 use tick::backend::BackendOptions;
 
@@ -140,7 +141,7 @@ fn demo(arguments: &DemoArguments) -> Result<(DemoReport, Vec<String>)> {
     let relay = page_port
         .map(|port| start_relay(port, &server, &network, world.seed))
         .transpose()?;
-    let mut swarm = start_swarm(arguments, play, &server, network, world.seed)?;
+    let mut swarm = start_swarm(arguments, play, &server, network, &world)?;
     let mut progress = ProgressLine::new();
     wait_for_bots(arguments, &server, &swarm, &mut progress);
     server.stats().restart();
@@ -212,7 +213,7 @@ fn start_swarm(
     play: Option<Text>,
     server: &Server,
     network: Network,
-    seed: u64,
+    world: &WorldConfig,
 ) -> Result<Swarm> {
     let trust = Trust::Certificates(vec![server.certificate().clone()]);
     let clients = arguments.clients as usize;
@@ -221,9 +222,10 @@ fn start_swarm(
         play,
         threads: machine::cores(),
         sockets: SwarmOptions::sockets_for(clients, machine::cores()),
-        seed,
+        seed: world.seed,
         network,
         verify: true,
+        visibility: world.schema.visibility,
         ..SwarmOptions::new(server.address(), trust, clients)
     })?)
 }

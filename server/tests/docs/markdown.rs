@@ -57,6 +57,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/testing.md", 120),
     ("server/worlds/lag.md", 70),
     ("server/worlds/interest.md", 140),
+    ("server/worlds/sight.md", 120),
     ("client-bot/README.md", 215),
     ("client-bot/bindings.md", 140),
     ("client-bot/load-tests.md", 190),

@@ -64,6 +64,7 @@ fn rust_examples_are_where_they_are_compiled() {
             "server/worlds/doors.md",
             "server/worlds/fields.md",
             "server/worlds/planes.md",
+            "server/worlds/sight.md",
             "server/worlds/things.md",
             "server/worlds/layers.md",
             "server/worlds/shared.md",

@@ -181,6 +181,7 @@ fn error(table: &str, key: &str, value: i128) -> String {
 fn page_of(table: &str) -> &'static str {
     match table {
         "spectators" => "server/worlds/interest.md",
+        "visibility" => "server/worlds/sight.md",
         "[zone]" => "server/worlds/hooks.md",
         "[layer]" => "server/worlds/layers.md",
         "[field]" => "server/worlds/fields.md",
@@ -209,12 +210,13 @@ fn range(cell: &str) -> Option<(i128, i128)> {
 }
 
 /// `[[kind]]` is a table of tables.
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 14] = [
     "logic",
     "world",
     "limits",
     "commands",
     "spectators",
+    "visibility",
     "[kind]",
     "[every]",
     "[zone]",

@@ -1,8 +1,10 @@
 //! Doors: entities that block cells of the layer `blocked` while they live and are closed.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
-use super::layer::Layers;
+use super::layer::{Grid, Layers};
 
 /// A kind whose entities block cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,17 +35,32 @@ impl Door {
         let Some(grid) = layers.blocked().map(|walls| walls.grid) else {
             return;
         };
-        let span = |axis: usize| {
+        let [along, across] = self.span(&grid, position);
+        for y in across {
+            for x in along.clone() {
+                visit((y * grid.row + x) as u32);
+            }
+        }
+    }
+
+    /// Whether a line as of [`Layers::sees`] leads to an entity: cells that it may block around it hide
+    /// it from nobody, so that a closed door is seen.
+    pub fn is_seen(&self, layers: &Layers, from: [i32; 3], position: [i32; 3]) -> bool {
+        layers.blocked().is_none_or(|walls| {
+            let own = self.span(&walls.grid, [position[0], position[1]]);
+            layers.sees_over(from, position, &own)
+        })
+    }
+
+    /// The cells along `x` and `y` that an entity at a position blocks in a grid of walls. Cells
+    /// outside of the world are left out.
+    pub fn span(&self, grid: &Grid, position: [i32; 2]) -> [Range<i32>; 2] {
+        [0, 1].map(|axis| {
             let count = i32::from(self.cells[axis]);
             let half = 1 << (grid.edge_bits - 1);
             let low = position[axis].wrapping_sub((count - 1) * half) >> grid.edge_bits;
             low.max(0)..low.saturating_add(count).min(grid.cells[axis])
-        };
-        for y in span(1) {
-            for x in span(0) {
-                visit((y * grid.row + x) as u32);
-            }
-        }
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! All of them are one list of words, which backends keep as it is: first the bits of `blocked`,
 //! then the heights, the tags, and the symbols of the tags.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::mix::mix;
@@ -356,6 +357,17 @@ impl Layers {
         };
         Line::new(walls, self.nearest(from), self.nearest(to))
             .walk(|x, y| self.is_wall(walls, x, y))
+            .is_none()
+    }
+
+    /// The same as [`Layers::sees`] where cells of `over` don't count as walls, along `x` and `y`.
+    pub fn sees_over(&self, from: [i32; 3], to: [i32; 3], over: &[Range<i32>; 2]) -> bool {
+        let Some(walls) = &self.blocked else {
+            return true;
+        };
+        let is_over = |x, y| over[0].contains(&x) && over[1].contains(&y);
+        Line::new(walls, self.nearest(from), self.nearest(to))
+            .walk(|x, y| self.is_wall(walls, x, y) && !is_over(x, y))
             .is_none()
     }
 

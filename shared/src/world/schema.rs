@@ -14,6 +14,7 @@ use super::layer::Layers;
 use super::notification::{NotificationKind, NotificationSchema};
 use super::plane::Atlas;
 use super::ranking::Ranking;
+use super::visibility::Visibility;
 
 /// One kind of entity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,6 +129,9 @@ pub struct Schema {
     /// Where the world's planes are; they don't travel with a schema.
     #[serde(skip)]
     pub atlas: Atlas,
+    /// What hides entities from clients; it doesn't travel with a schema.
+    #[serde(skip)]
+    pub visibility: Visibility,
 }
 
 /// A constant of the scripts, as `script.constant` in lower case.

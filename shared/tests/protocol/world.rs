@@ -110,6 +110,7 @@ pub fn flat() -> Schema {
         doors: vec![],
         fields: vec![],
         atlas: Atlas::default(),
+        visibility: Default::default(),
         constants: vec![WorldConstant {
             name: "strike.reach".to_owned(),
             ty: AttributeType::Fixed,
@@ -165,6 +166,7 @@ pub fn deep() -> Schema {
         doors: vec![],
         fields: vec![],
         atlas: Atlas::default(),
+        visibility: Default::default(),
     }
 }
 
@@ -210,6 +212,7 @@ pub fn wide() -> Schema {
         doors: vec![],
         fields: vec![],
         atlas: Atlas::default(),
+        visibility: Default::default(),
     }
 }
 

@@ -76,6 +76,16 @@ pub fn walled(clients: u32, seed: u64, percent: u32) -> anyhow::Result<WorldConf
     walled_with(clients, seed, (percent, CELLS_MAX), "")
 }
 
+/// The same where walls hide what is behind them.
+pub fn in_sight(clients: u32, seed: u64, percent: u32) -> anyhow::Result<WorldConfig> {
+    ensure!(
+        percent > 0,
+        "without walls, nothing is out of sight; expected --walls"
+    );
+    let sight = "[visibility]\nline_of_sight = true";
+    walled_with(clients, seed, (percent, CELLS_MAX), sight)
+}
+
 /// The edge of the world.
 pub fn side(clients: u32) -> f64 {
     (2500.0 * (f64::from(clients) / 524_288.0).sqrt()).ceil()

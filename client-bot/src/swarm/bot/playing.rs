@@ -68,7 +68,8 @@ impl Playing {
         state.schema.get_or_init(|| schema.clone());
         let history = state.history.get_or_init(|| {
             let limit = quotas.bytes_per_tick;
-            History::new(schema, limit, options.clients, options.view_every)
+            let history = History::new(schema, limit, options.clients, options.view_every);
+            history.hiding(options.visibility)
         });
         let has_view = options.has_view(number);
         let checker = (options.verify && has_view).then(|| {

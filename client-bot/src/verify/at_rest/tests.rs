@@ -25,12 +25,31 @@ fn a_spectator_sees_no_farther_than_its_radius() {
     assert_eq!(errors(text, false), 0);
 }
 
+#[test]
+fn a_spectator_sees_nobody_who_is_hidden() {
+    let errors = |veil: i32, is_seen: bool| {
+        let text = format!(
+            "[world]\nsize = [100, 100]\naoi = 10\n[visibility]\nhides = \"veil\"\n\
+             [[kind]]\nname = \"player\"\nattributes = [\
+             {{ name = \"veil\", type = \"i32\", default = {veil}, audience = \"state\" }}]"
+        );
+        errors_at(&text, is_seen, PLAYER_AT)
+    };
+    assert_eq!(errors(2, true), 1);
+    assert_eq!(errors(2, false), 0);
+    assert_eq!(errors(0, true), 0);
+}
+
 /// The errors in a world where the spectator sees the player, or does not.
 fn errors(text: &str, is_seen: bool) -> u64 {
+    errors_at(text, is_seen, POINT)
+}
+
+fn errors_at(text: &str, is_seen: bool, place: [i32; 3]) -> u64 {
     let schema = world_file::parse(text, "a test's world").unwrap().schema;
-    let history = History::new(&schema, 0, 2, NonZeroUsize::MIN);
+    let history = History::new(&schema, 0, 2, NonZeroUsize::MIN).hiding(schema.visibility);
     let spot = Spot {
-        place: POINT,
+        place,
         radius: history.sight.radius(),
     };
     let player = view(&schema, 0, PLAYER, true, None);

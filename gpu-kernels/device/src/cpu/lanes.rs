@@ -80,7 +80,7 @@ impl Words {
 
     /// Writes the words, which are below 2^31 and all different, in ascending order.
     #[inline]
-    pub fn write_sorted<'a>(&self, to: &'a mut [u32]) -> &'a [u32] {
+    pub fn write_sorted<'a>(&self, to: &'a mut [u32]) -> &'a mut [u32] {
         let sorted = &mut to[..self.len];
         if self.len > RANKED_MAX {
             sorted.copy_from_slice(self.as_slice());

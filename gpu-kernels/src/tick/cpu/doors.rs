@@ -32,6 +32,6 @@ impl State {
                 }
             }
         });
-        self.layers.close(found.concat());
+        self.doors_moved = self.layers.close(found.concat());
     }
 }

@@ -3,6 +3,7 @@
 mod changed;
 mod compare;
 mod cover;
+mod eyes;
 mod gather;
 mod hearings;
 mod neighbours;
@@ -15,6 +16,8 @@ mod views;
 use std::ops::Range;
 
 use device::cpu::{Workers, grow, partition_point, ranges, take};
+use shared::world::door::Door;
+use shared::world::visibility::Visibility;
 use shared::{ClientRow, InterestMode, Slot, WorldConfig};
 
 use super::{Boxes, Index, Merge, State};
@@ -47,6 +50,8 @@ pub struct Interest {
     margin: i32,
     /// Squared: an entity is in the tier of its number of these that are exceeded.
     tiers: [i64; 3],
+    visibility: Visibility,
+    doors: Vec<Door>,
     deliveries_max: u64,
     /// Client rows from this on were never used.
     used: usize,
@@ -134,6 +139,8 @@ impl Interest {
             aoi: config.schema.world.aoi.raw(),
             margin: config.schema.world.leave_margin(),
             tiers: tiers(&config.schema.world),
+            visibility: config.schema.visibility,
+            doors: config.schema.doors.clone(),
             deliveries_max: config.limits.deliveries_per_tick,
             used: 0,
             cuts: Cuts::even(config.limits.clients, 1),

@@ -26,6 +26,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         _ => clients * u64::from(limits.client_hearings_per_tick),
     };
     let causes = u64::from(config.causes);
+    let hides = u64::from(config.schema.visibility.hides.is_some());
     let rankings = config.schema.rankings.len() as u64;
     let tracked = u64::from(config.motion.is_some());
     let observer = size_of::<Option<crate::Observer>>() as u64;
@@ -99,10 +100,10 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ("updates and their sort", updates * (16 + 16)),
         ("merged changes", updates * (8 + 2 * (6 + 6 * causes))),
         // Pairs and their copy while entities are few, then entries; and where each entity was
-        // after the tick before.
+        // after the tick before, and what hid it.
         (
             "bucket index and its sort",
-            slots * (16 + 20 + 4 + 12 + 4 + 12),
+            slots * (16 + 20 + 4 + 12 + 4 + 12 + 8 * hides),
         ),
         ("clients' offsets and runs", clients * (8 + 4 + 24)),
         ("deliveries", limits.deliveries_per_tick * 2 * 4),

@@ -98,9 +98,10 @@ impl Launcher<'_> {
         self.regions.per_client > 0 || self.regions.of_entities > 0
     }
 
-    /// Selects the kernel for worlds without regions or the one for worlds with regions.
+    /// Selects the kernel for worlds without regions or the one for worlds with regions, which those
+    /// that hide entities have, too.
     pub fn either(&self, without: Kernel, with: Kernel) -> Kernel {
-        match self.has_regions() {
+        match self.has_regions() || self.world.conceals > 0 {
             false => without,
             true => with,
         }

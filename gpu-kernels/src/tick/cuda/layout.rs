@@ -125,6 +125,13 @@ device::device_struct! {
         field_tagged: u32;
         /// The column with the holders of things, or -1 in worlds without things.
         holder_column: i32;
+        /// The columns whose bits hide entities and reveal them, or -1.
+        hides: i32;
+        reveals: i32;
+        /// 1 where walls hide what is behind them, else 0.
+        line_of_sight: u32;
+        /// 1 where any of these hides entities within reach, else 0.
+        conceals: u32;
 
         /// Tables: by kind and column.
         bounds: ConstPointer<Int2> = s.kinds * s.columns;

@@ -95,7 +95,8 @@ pub struct Sizes {
 /// two begin in one window of the index.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Crowds {
-    /// 0: views are not limited, have whole buckets, or come from several observers or regions.
+    /// 0: views are not limited, have whole buckets, come from several observers or regions, or
+    /// entities may be hidden.
     pub entities: u64,
     pub windows: u64,
     /// Cells of a bucket, and on an axis, as a power of two.
@@ -107,7 +108,8 @@ impl Crowds {
     fn new(config: &WorldConfig) -> Crowds {
         let world = &config.schema.world;
         let is_exact = world.visible_max > 0 && config.interest == InterestMode::Exact;
-        if !is_exact || config.limits.observers_per_client > 1 || has_regions(config) {
+        let is_simple = is_exact && config.schema.visibility.is_plain();
+        if !is_simple || config.limits.observers_per_client > 1 || has_regions(config) {
             return Crowds::default();
         }
         let dimensions = config.dimensions() as u32;

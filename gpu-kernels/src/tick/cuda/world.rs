@@ -278,6 +278,10 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         motion: sizes.motion as u32,
         velocity: [-1; 4],
         holder_column: schema.holder_column().map_or(-1, |column| column as i32),
+        hides: schema.visibility.hides.map_or(-1, i32::from),
+        reveals: schema.visibility.reveals.map_or(-1, i32::from),
+        line_of_sight: u32::from(schema.visibility.line_of_sight),
+        conceals: u32::from(!schema.visibility.is_plain()),
         ..World::default()
     };
     if let Some(motion) = &config.motion {

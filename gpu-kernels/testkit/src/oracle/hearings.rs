@@ -29,6 +29,10 @@ impl Oracle {
         let Some(Area { low, high }) = notification.area() else {
             return false;
         };
+        let source = notification.source;
+        if self.is_alive(source) && self.is_hidden_from(client, source.slot.0) {
+            return false;
+        }
         let perceived = self.viewpoints(client).into_iter().any(|viewpoint| {
             let center = viewpoint.center;
             // The point of the area that is nearest to the observer.

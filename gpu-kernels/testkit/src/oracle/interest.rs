@@ -11,7 +11,7 @@ use super::{Oracle, OracleOutput};
 pub(super) struct Viewpoint {
     pub(super) center: [i32; 3],
     pub(super) radius: i32,
-    followed: Option<u32>,
+    pub(super) followed: Option<u32>,
 }
 
 impl Oracle {
@@ -64,11 +64,17 @@ impl Oracle {
         for viewpoint in self.viewpoints(client) {
             for entity in self.alive() {
                 let slot = entity.slot.0;
+                if self.is_hidden_from(client, slot) {
+                    continue;
+                }
                 let distance = square_of_distance(viewpoint.center, self.position(slot));
                 let margin = self.config.schema.world.leave_margin();
                 let reach = viewpoint.radius + margin;
                 let is_kept = known.contains(&slot) && is_within(distance, reach) && margin > 0;
                 if !is_kept && !self.perceives(&viewpoint, slot) {
+                    continue;
+                }
+                if self.is_behind_wall(&viewpoint, slot) {
                     continue;
                 }
                 let is_other = viewpoint.followed != Some(slot);
@@ -84,6 +90,9 @@ impl Oracle {
             for entity in self.alive() {
                 let slot = entity.slot.0;
                 if !self.stands_in(slot, &corners) && !self.is_published_in(slot, &corners) {
+                    continue;
+                }
+                if self.is_hidden_from(client, slot) {
                     continue;
                 }
                 let position = self.position(slot);

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use shared::world::door::Door;
+
 use super::{Oracle, OracleOutput};
 
 impl Oracle {
     /// The edge of a cell of walls in raw units; `None` in worlds without walls.
-    fn wall_edge(&self) -> Option<i32> {
+    pub(super) fn wall_edge(&self) -> Option<i32> {
         let walls = self.config.schema.layers.blocked()?;
         Some(1 << walls.grid.edge_bits)
     }
 
-    fn in_wall(&self, place: [i32; 3]) -> bool {
+    pub(super) fn in_wall(&self, place: [i32; 3]) -> bool {
         let Some(edge) = self.wall_edge() else {
             return false;
         };
@@ -38,20 +40,24 @@ impl Oracle {
             {
                 continue;
             }
-            let span = |axis: usize| {
-                let (place, count) = (slot.row[axis], i32::from(door.cells[axis]));
-                let cells = (self.size(axis) - 1) / edge + 1;
-                // Of two that are as near, the one farther on.
-                let lows = (-count..=cells).rev();
-                let twice = |low: i32| i64::from(2 * low + count) * i64::from(edge);
-                let off = |low: &i32| (2 * i64::from(place) - twice(*low)).abs();
-                let low = lows.min_by_key(off).expect("the world has cells");
-                (low..low + count).filter(move |cell| (0..cells).contains(cell))
-            };
-            let cells = span(0).flat_map(|x| span(1).map(move |y| [x, y]));
-            closed.extend(cells);
+            closed.extend(self.cells_of(door, &slot.row, edge));
         }
         closed
+    }
+
+    /// The cells that an entity of a kind with doors blocks while it is closed.
+    pub(super) fn cells_of(&self, door: &Door, row: &[i32], edge: i32) -> Vec<[i32; 2]> {
+        let span = |axis: usize| {
+            let (place, count) = (row[axis], i32::from(door.cells[axis]));
+            let cells = (self.size(axis) - 1) / edge + 1;
+            // Of two that are as near, the one farther on.
+            let lows = (-count..=cells).rev();
+            let twice = |low: i32| i64::from(2 * low + count) * i64::from(edge);
+            let off = |low: &i32| (2 * i64::from(place) - twice(*low)).abs();
+            let low = lows.min_by_key(off).expect("the world has cells");
+            (low..low + count).filter(move |cell| (0..cells).contains(cell))
+        };
+        span(0).flat_map(|x| span(1).map(move |y| [x, y])).collect()
     }
 
     /// A word of the layers, with the cells of doors.

@@ -75,6 +75,11 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
         false => String::new(),
     };
     let motion = motion(dice, axes, visible_max, &mut kinds);
+    let seed = dice.below(1 << 30);
+    let visibility = match visible_max {
+        0 => String::new(),
+        _ => visibility(seed, &mut kinds),
+    };
     let kinds: String = kinds
         .into_iter()
         .zip(respawns)
@@ -97,16 +102,22 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
         true => SHARED,
         false => "",
     };
-    let seed = dice.below(1 << 30);
     let kinds = kinds + &things(seed, capacity);
     let fillers = fillers(seed);
     let text = format!(
         "[world]\nsize = {size:?}\naoi = {aoi:?}\naoi_leave = {aoi_leave:?}\ncapacity = {capacity}\nseed = {seed}\n\
          visible_max = {visible_max}\n{motion}{shared}\
          [limits]\nclients = {clients}\nobservers_per_client = {observers}\n\
-         {limits}{}{budget}{commands}{fillers}{kinds}{every}{zones}",
+         {limits}{}{budget}{commands}{visibility}{fillers}{kinds}{every}{zones}",
         regions.limits,
     );
+    let text = match visibility.contains("hides") {
+        true => text.replace(
+            "subscriptions_per_client = 3",
+            "subscriptions_per_client = 0",
+        ),
+        false => text,
+    };
     let walls = match dice.once_in(3) {
         true => walls(dice, &size),
         false => String::new(),
@@ -119,7 +130,17 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
         true => String::new(),
         false => fields(seed, &size, walls.len()),
     };
-    (text + &walls + &fields, interest)
+    let is_walled = !walls.is_empty() && visible_max > 0 && seed >> 12 & 1 == 0;
+    let sight = match (is_walled, visibility.is_empty()) {
+        (false, _) => "",
+        (true, true) => "[visibility]\nline_of_sight = true\n",
+        (true, false) => {
+            let with_walls = "[visibility]\nline_of_sight = true\n";
+            let text = text.replace("[visibility]\n", with_walls);
+            return (text + &walls + &fields, interest);
+        }
+    };
+    (text + &walls + &fields + sight, interest)
 }
 
 /// Kinds of things of which players get some; most worlds have none.
@@ -140,6 +161,39 @@ fn things(seed: usize, capacity: usize) -> String {
         capacity / 10,
         end(1),
     )
+}
+
+/// `[visibility]`, and the attributes of kinds that it names; half of the worlds have none.
+fn visibility(seed: usize, kinds: &mut [Kind]) -> String {
+    let bit = |bit: usize| seed >> bit & 1 == 1;
+    if bit(5) {
+        return String::new();
+    }
+    let hides = if bit(6) { "veil" } else { "insight" };
+    for (number, kind) in kinds.iter_mut().enumerate() {
+        for (name, is_there) in [
+            ("veil", !bit(7) || number % 2 == 0),
+            ("insight", number < 2),
+        ] {
+            if !is_there {
+                continue;
+            }
+            let comma = if kind.attributes.is_empty() { "" } else { ", " };
+            let audience = if bit(8) { "hidden" } else { "state" };
+            let merge = if bit(9) { "last" } else { "max" };
+            kind.attributes += &format!(
+                "{comma}{{ name = \"{name}\", type = \"i32\", merge = \"{merge}\", min = {}, \
+                 max = 3, default = {{ one_of = [0, 0, 1, 2, 3] }}, audience = \"{audience}\" }}",
+                if bit(10) { 0 } else { i32::MIN },
+            );
+        }
+    }
+    let reveals = if bit(11) {
+        ""
+    } else {
+        "reveals = \"insight\"\n"
+    };
+    format!("[visibility]\nhides = \"{hides}\"\n{reveals}")
 }
 
 /// Flow fields of worlds with few cells; most worlds have none.

@@ -1,6 +1,7 @@
 use shared::InterestMode;
 use shared::world::schema::WorldInfo;
 
+use super::eyes::Eyes;
 use super::views::{slot_of, word};
 use crate::logic::{squared_distance, within_distance};
 use crate::tick::cpu::index::{Block, Index};
@@ -101,19 +102,39 @@ impl Candidates {
         index: &Index,
         mode: InterestMode,
         place: &Viewpoint,
+        eyes: Option<&Eyes<'_>>,
         dimensions: usize,
     ) {
         self.found.clear();
         self.centers.push(place.center);
-        match (mode, dimensions) {
-            (_, 2) if self.margin > 0 => self.collect_known::<2>(index, place),
-            (_, _) if self.margin > 0 => self.collect_known::<3>(index, place),
-            (InterestMode::Exact, 2) => self.collect::<2, true>(index, mode, place),
-            (InterestMode::Exact, _) => self.collect::<3, true>(index, mode, place),
-            (InterestMode::Buckets, 2) => self.collect::<2, false>(index, mode, place),
-            (InterestMode::Buckets, _) => self.collect::<3, false>(index, mode, place),
+        let Viewpoint {
+            center, followed, ..
+        } = *place;
+        match (eyes, dimensions) {
+            (None, 2) => self.find::<2>(index, mode, place, |_, _| true),
+            (None, _) => self.find::<3>(index, mode, place, |_, _| true),
+            (Some(eyes), 2) => self.find::<2>(index, mode, place, |slot, at| {
+                eyes.see(center, followed, slot, [at[0], at[1], 0])
+            }),
+            (Some(eyes), _) => self.find::<3>(index, mode, place, |slot, at| {
+                eyes.see(center, followed, slot, at)
+            }),
         }
         self.end();
+    }
+
+    fn find<const AXES: usize>(
+        &mut self,
+        index: &Index,
+        mode: InterestMode,
+        place: &Viewpoint,
+        is_shown: impl Fn(u32, [i32; AXES]) -> bool,
+    ) {
+        match mode {
+            _ if self.margin > 0 => self.collect_known::<AXES>(index, place, is_shown),
+            InterestMode::Exact => self.collect::<AXES, true>(index, mode, place, is_shown),
+            InterestMode::Buckets => self.collect::<AXES, false>(index, mode, place, is_shown),
+        }
     }
 
     /// Begins a list of subscribed entities.
@@ -170,6 +191,7 @@ impl Candidates {
         index: &Index,
         mode: InterestMode,
         place: &Viewpoint,
+        is_shown: impl Fn(u32, [i32; AXES]) -> bool,
     ) {
         let radius = i64::from(place.radius) * i64::from(place.radius);
         // Only ranks up to this one can still be among the nearest.
@@ -184,7 +206,7 @@ impl Candidates {
                     let along = i64::from(axis[i]) - i64::from(center);
                     distance += along * along;
                 }
-                if distance > limit {
+                if distance > limit || !is_shown(slot, axes.map(|axis| axis[i])) {
                     continue;
                 }
                 let followed = place.followed == Some(slot);
@@ -199,7 +221,12 @@ impl Candidates {
     }
 
     /// The same where known entities count as nearer.
-    fn collect_known<const AXES: usize>(&mut self, index: &Index, place: &Viewpoint) {
+    fn collect_known<const AXES: usize>(
+        &mut self,
+        index: &Index,
+        place: &Viewpoint,
+        is_shown: impl Fn(u32, [i32; AXES]) -> bool,
+    ) {
         let square = |reach: i32| u64::from(reach.unsigned_abs()).pow(2);
         let (radius, reach) = (square(place.radius), square(place.radius + place.margin));
         let mut limit = u64::MAX;
@@ -227,7 +254,7 @@ impl Candidates {
                     false => distance,
                 };
                 let rank = rank(distance, place.followed == Some(slot));
-                if rank > limit {
+                if rank > limit || !is_shown(slot, axes.map(|axis| axis[i])) {
                     continue;
                 }
                 self.found.push((rank, slot));

@@ -128,6 +128,12 @@ impl Interest {
         }
         found.sort_unstable();
         found.dedup();
+        if let Some(eyes) = self.eyes(client, state) {
+            found.retain(|&number| {
+                let source = notifications[number as usize].source;
+                !state.slots.has(source) || !eyes.miss(source.slot.0)
+            });
+        }
         let kept = found.len().min(self.hearings_max);
         scratch.dropped += (found.len() - kept) as u64;
         scratch.all.extend_from_slice(&found[..kept]);

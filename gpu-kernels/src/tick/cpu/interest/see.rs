@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use device::cpu::lanes::prefetch;
 use device::cpu::{Workers, grow, ranges, take};
-use shared::{ClientRow, InterestMode};
+use shared::{ClientRow, InterestMode, Slot};
 
 use super::compare::{Compared, undo};
+use super::eyes::Eyes;
 use super::gather::Viewpoint;
 use super::sight::Sight;
 use super::stirs::{Look, NOWHERE, Stir};
-use super::views::word;
+use super::views::{slot_of, word};
 use super::{CLIENTS_GRAIN, Input, Interest, Search};
 use crate::logic::squared_distance;
 use crate::tick::cpu::State;
@@ -133,7 +134,8 @@ impl Interest {
                 let sight = match task {
                     Task::Look(sight) => sight.as_ref(),
                     Task::Patch(place, pairs) => {
-                        let seen = self.seen(place, pairs, input);
+                        let eyes = self.eyes(client, input.state);
+                        let seen = self.seen(place, eyes, pairs, input);
                         deliveries[own] = compared.patch(row, places, &mut counts[own], seen);
                         continue;
                     }
@@ -169,6 +171,7 @@ impl Interest {
     fn seen<'a>(
         &'a self,
         place: &'a Viewpoint,
+        eyes: Option<Eyes<'a>>,
         pairs: &'a [(u32, u32)],
         input: Input<'a>,
     ) -> impl Iterator<Item = (u32, Option<u32>)> + 'a {
@@ -178,7 +181,11 @@ impl Interest {
         different.map(move |pairs| {
             let &Stir { slot, here, .. } = self.stirs.of(pairs[0]);
             let distance = squared_distance(here, place.center) as i64;
-            let is_seen = here != NOWHERE && distance <= radius;
+            let is_near = here != NOWHERE && distance <= radius;
+            let is_seen = is_near
+                && eyes
+                    .as_ref()
+                    .is_none_or(|eyes| eyes.see(place.center, place.followed, slot, here));
             let tier = self.tiers.iter().filter(|&&tier| distance > tier).count();
             let word = word(slot, input.merge.has_changed(slot)) + tier as u32;
             (slot, Some(word).filter(|_| is_seen))
@@ -201,15 +208,27 @@ impl Interest {
             cover,
             view,
         } = search;
-        if sight.is_some_and(|sight| self.look(sight, input.index, near)) {
-            return near.write_sorted(view);
+        let eyes = self.eyes(client, input.state);
+        if let Some(sight) = sight
+            && self.look(sight, input.index, near)
+        {
+            let all = near.write_sorted(view);
+            let Some(eyes) = eyes else {
+                return all;
+            };
+            return keep(all, |word| {
+                let slot = slot_of(word);
+                let position = input.state.position(Slot(slot), self.dimensions);
+                eyes.see(sight.place.center, sight.place.followed, slot, position)
+            });
         }
+        let eyes = eyes.as_ref();
         candidates.begin_client(known);
         for place in self.places(client, input.state) {
-            candidates.gather(input.index, self.mode, &place, self.dimensions);
+            candidates.gather(input.index, self.mode, &place, eyes, self.dimensions);
         }
         if self.with_regions {
-            self.gather_subscribed(client, input, cover, candidates);
+            self.gather_subscribed(client, input, eyes, cover, candidates);
         }
         candidates.end_client(known, input.merge, view)
     }
@@ -239,6 +258,17 @@ impl Interest {
         }
         self.scratch = scratch;
     }
+}
+
+/// Those of the words that are kept, in their order.
+fn keep(words: &mut [u32], is_kept: impl Fn(u32) -> bool) -> &[u32] {
+    let mut kept = 0;
+    for place in 0..words.len() {
+        let word = words[place];
+        words[kept] = word;
+        kept += usize::from(is_kept(word));
+    }
+    &words[..kept]
 }
 
 /// How it is found out what a client sees.

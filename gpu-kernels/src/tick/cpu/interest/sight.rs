@@ -9,7 +9,7 @@ use crate::tick::cpu::Index;
 
 /// A client's observer, and where the entities near it are in the index.
 pub struct Sight {
-    place: Viewpoint,
+    pub(super) place: Viewpoint,
     /// Start and end of each row of buckets.
     rows: [(u32, u32); ROWS_MAX],
 }

@@ -4,6 +4,7 @@
 use device::cpu::lanes::{Ball, append_near};
 use device::cpu::{RadixSorter, Workers, ranges, take};
 use shared::world::attribute::bits_for;
+use shared::world::visibility::Visibility;
 use shared::{InterestMode, Slot, Tick};
 
 use super::gather::Viewpoint;
@@ -14,6 +15,9 @@ use crate::tick::frame::{Observer, Target};
 pub struct Stirs {
     /// By slot: where its entity was after a tick, or [`NOWHERE`].
     last: Vec<[i32; 3]>,
+    /// By slot: what hid its entity after that tick, and what it revealed; empty in worlds that
+    /// hide nothing.
+    bits: Vec<[i32; 2]>,
     /// The tick after that one.
     next: Option<Tick>,
     /// Few entities changed in this tick.
@@ -28,7 +32,7 @@ pub struct Stirs {
     near: Vec<Near>,
 }
 
-/// An entity that changed, came or went.
+/// An entity that changed, came or went, or is hidden from others than before.
 #[derive(Clone, Copy)]
 pub struct Stir {
     pub slot: u32,
@@ -50,7 +54,7 @@ enum Near {
     Nothing,
     /// The first of its pairs.
     From(u32),
-    /// The entity itself moved, came or went.
+    /// The entity itself moved, came or went, or reveals others.
     Moved,
 }
 
@@ -109,7 +113,13 @@ impl Stirs {
     }
 
     /// Finds out what changed, unless that is much.
-    fn find(&mut self, workers: &Workers, input: Input<'_>, dimensions: usize) {
+    fn find(
+        &mut self,
+        workers: &Workers,
+        input: Input<'_>,
+        visibility: &Visibility,
+        dimensions: usize,
+    ) {
         let (state, merge) = (input.state, input.merge);
         let most = state.slots.live() / QUIET_SHARE;
         self.is_quiet = false;
@@ -122,28 +132,49 @@ impl Stirs {
             self.last.resize(used, NOWHERE);
             self.near.resize(used, Near::Nothing);
         }
+        let Visibility {
+            hides,
+            reveals,
+            line_of_sight,
+        } = *visibility;
+        if hides.is_some() && self.bits.len() < used {
+            self.bits.resize(used, [0; 2]);
+        }
         self.parts.resize_with(workers.parts(used), Part::default);
         let (mut last, mut near) = (&mut self.last[..], &mut self.near[..]);
+        let mut bits = &mut self.bits[..];
         let tasks = ranges(used, self.parts.len())
             .zip(&mut self.parts)
             .map(|(range, part)| {
                 let n = range.len();
-                (range, take(&mut last, n), take(&mut near, n), part)
+                let hidden = if hides.is_some() { n } else { 0 };
+                let bits = take(&mut bits, hidden);
+                (range, take(&mut last, n), take(&mut near, n), bits, part)
             });
-        workers.run(tasks.collect(), |(range, last, near, part)| {
+        workers.run(tasks.collect(), |(range, last, near, bits, part)| {
             part.stirs.clear();
+            // What hides and reveals can change where no client is sent that it does.
+            let mut bits = bits.iter_mut();
             for ((slot, last), near) in range.zip(last).zip(near) {
+                let [mut is_hidden_anew, mut reveals_anew] = [false; 2];
+                if let Some(bits) = bits.next() {
+                    let row = state.row(Slot(slot as u32));
+                    let of = |column: Option<u16>| column.map_or(0, |own| row[usize::from(own)]);
+                    let before = std::mem::replace(bits, [of(hides), of(reveals)]);
+                    [is_hidden_anew, reveals_anew] = [0, 1].map(|i| before[i] != bits[i]);
+                }
                 let here = match state.slots.is_somewhere(slot) {
                     true => state.position(Slot(slot as u32), dimensions),
                     false => NOWHERE,
                 };
                 let there = std::mem::replace(last, here);
                 let slot = slot as u32;
-                *near = match here == there {
+                *near = match here == there && !reveals_anew {
                     true => Near::Nothing,
                     false => Near::Moved,
                 };
-                if here != there || (here != NOWHERE && merge.has_changed(slot)) {
+                let is_changed = is_hidden_anew || merge.has_changed(slot);
+                if here != there || (here != NOWHERE && is_changed) {
                     part.stirs.push(Stir { slot, here, there });
                 }
             }
@@ -152,7 +183,10 @@ impl Stirs {
         for part in &self.parts {
             self.all.extend_from_slice(&part.stirs);
         }
-        self.is_quiet = self.next == Some(state.tick) && self.all.len() <= 2 * most;
+        // Nobody notes from where an opened door is seen.
+        let is_opened = line_of_sight && state.doors_moved;
+        let is_next = self.next == Some(state.tick);
+        self.is_quiet = is_next && !is_opened && self.all.len() <= 2 * most;
         self.next = Some(state.tick.next());
     }
 
@@ -185,7 +219,8 @@ impl Stirs {
 impl Interest {
     /// Finds the entities near which something changed.
     pub(super) fn find_stirs(&mut self, workers: &Workers, input: Input<'_>) {
-        self.stirs.find(workers, input, self.dimensions);
+        self.stirs
+            .find(workers, input, &self.visibility, self.dimensions);
         if !self.stirs.is_quiet {
             return;
         }

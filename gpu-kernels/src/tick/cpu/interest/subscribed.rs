@@ -1,6 +1,7 @@
 //! The entities that a client's subscriptions add to those that its observers perceive.
 
 use super::cover::{Cover, NumberSet};
+use super::eyes::Eyes;
 use super::gather::{Candidates, Viewpoint};
 use super::{Input, Interest};
 use crate::space::Aabb;
@@ -41,6 +42,7 @@ impl Interest {
         &self,
         client: usize,
         input: Input<'_>,
+        eyes: Option<&Eyes<'_>>,
         cover: &mut Cover,
         scratch: &mut Candidates,
     ) {
@@ -51,14 +53,17 @@ impl Interest {
         }
         cover.simplify();
         scratch.begin();
-        cover.in_any(index, |at| {
-            scratch.add_subscribed(index.slots()[at], index.position(at));
-        });
+        let mut add = |slot: u32, position: [i32; 3]| {
+            if !eyes.is_some_and(|eyes| eyes.miss(slot)) {
+                scratch.add_subscribed(slot, position);
+            }
+        };
+        cover.in_any(index, |at| add(index.slots()[at], index.position(at)));
         cover.overlapping_outside(
             input.published,
             state.slots.used(),
             |slot| state.position(Slot(slot), self.dimensions),
-            |slot, position| scratch.add_subscribed(slot, position),
+            add,
         );
         scratch.end();
     }
