@@ -199,6 +199,7 @@ fn a_world_with_more_than_a_client_keeps_is_played_without_its_layers() {
         hash: 7,
         packed_bytes: 9,
         tags: vec![],
+        is_editable: false,
     };
     let welcome = Welcome {
         tick: Tick(7),

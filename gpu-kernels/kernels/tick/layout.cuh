@@ -704,6 +704,18 @@ struct alignas(8) World {
     u32 field_tagged;
     // The column with the holders of things, or -1 in worlds without things.
     i32 holder_column;
+    // How many cells of layers scripts can change in a tick, and how many can differ from the
+    // file's. By layer, as edits name them: its first word, the cells of its rows in the list and
+    // in the world, and its rows, which are 0 if scripts can't change it.
+    u32 edits_max;
+    u32 edited_max;
+    u32 edit_first[3];
+    u32 edit_row[3];
+    u32 edit_width[3];
+    u32 edit_height[3];
+    // Where the symbols of tags begin in the list, and how many there are, with that of none.
+    u32 edit_symbols;
+    u32 edit_tags;
     // Tables: by kind and column.
     const int2 *bounds;
     const Initial *initials;
@@ -724,6 +736,8 @@ struct alignas(8) World {
     // entities block; both in worlds with doors.
     const i32 *walls;
     const Door *doors;
+    // The words of layers as the file has them, in worlds whose scripts change cells.
+    const i32 *layers_base;
     // The words of fields: the steps that are in force, field by field.
     const i32 *fields;
     // By field and tag: what it costs to leave a cell. By cell: its tag. By field: the goals that
@@ -759,6 +773,8 @@ struct alignas(8) World {
     u64 *ready;
     // By field, as bits of cells: goals and doors of what is in force, and of what is under way.
     u32 *field_sets;
+    // How many cells of layers differ from the file's.
+    u32 *edited;
     Observer *observers;
     // By client: the slots that it knows, ascending, each with a tier in the lowest bits.
     u32 *known;
@@ -932,7 +948,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 2256, "as in Rust");
+static_assert(sizeof(World) == 2336, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -953,53 +969,56 @@ static_assert(offsetof(World, hook_count) == 1088 && offsetof(World, shared_slot
 static_assert(offsetof(World, zoned) == 1100 && offsetof(World, wall_edge_bits) == 1104 && offsetof(World, wall_row_bits) == 1108, "as in Rust");
 static_assert(offsetof(World, wall_cells) == 1112 && offsetof(World, wall_refuge) == 1120 && offsetof(World, wall_words) == 1128, "as in Rust");
 static_assert(offsetof(World, field_count) == 1132 && offsetof(World, field_tagged) == 1136 && offsetof(World, holder_column) == 1140, "as in Rust");
-static_assert(offsetof(World, bounds) == 1144 && offsetof(World, initials) == 1152 && offsetof(World, choices) == 1160, "as in Rust");
-static_assert(offsetof(World, kind_columns) == 1168 && offsetof(World, merge_rules) == 1176 && offsetof(World, wide_bounds) == 1184, "as in Rust");
-static_assert(offsetof(World, visible_columns) == 1192 && offsetof(World, rule_table) == 1200 && offsetof(World, layers) == 1208, "as in Rust");
-static_assert(offsetof(World, walls) == 1216 && offsetof(World, doors) == 1224 && offsetof(World, fields) == 1232, "as in Rust");
-static_assert(offsetof(World, field_costs) == 1240 && offsetof(World, field_tags) == 1248 && offsetof(World, field_goals) == 1256, "as in Rust");
-static_assert(offsetof(World, falls) == 1264 && offsetof(World, spawn_areas) == 1272 && offsetof(World, hooks) == 1280, "as in Rust");
-static_assert(offsetof(World, rests) == 1288 && offsetof(World, rows) == 1296 && offsetof(World, states) == 1304, "as in Rust");
-static_assert(offsetof(World, generations) == 1312 && offsetof(World, slot_kinds) == 1320 && offsetof(World, track_glides) == 1328, "as in Rust");
-static_assert(offsetof(World, track_steps) == 1336 && offsetof(World, track_offsets) == 1344 && offsetof(World, past) == 1352, "as in Rust");
-static_assert(offsetof(World, rebirth_due) == 1360 && offsetof(World, ready) == 1368 && offsetof(World, field_sets) == 1376, "as in Rust");
-static_assert(offsetof(World, observers) == 1384 && offsetof(World, known) == 1392 && offsetof(World, known_counts) == 1400, "as in Rust");
-static_assert(offsetof(World, behind) == 1408 && offsetof(World, timed) == 1416 && offsetof(World, timed_state) == 1424, "as in Rust");
-static_assert(offsetof(World, deferred) == 1432 && offsetof(World, deferred_words) == 1440 && offsetof(World, deferred_flags) == 1448, "as in Rust");
-static_assert(offsetof(World, deferred_state) == 1456 && offsetof(World, index_keys) == 1464 && offsetof(World, index_keys_spare) == 1472, "as in Rust");
-static_assert(offsetof(World, index_slots) == 1480 && offsetof(World, index_slots_spare) == 1488 && offsetof(World, index_positions) == 1496, "as in Rust");
-static_assert(offsetof(World, index_len) == 1504 && offsetof(World, directory) == 1512 && offsetof(World, crowd_slots) == 1520, "as in Rust");
-static_assert(offsetof(World, crowd_positions) == 1528 && offsetof(World, crowd_starts) == 1536 && offsetof(World, census_starts) == 1544, "as in Rust");
-static_assert(offsetof(World, census_keys) == 1552 && offsetof(World, census_given_keys) == 1560 && offsetof(World, census_slots) == 1568, "as in Rust");
-static_assert(offsetof(World, census_given_slots) == 1576 && offsetof(World, standing_slots) == 1584 && offsetof(World, standing_ranks) == 1592, "as in Rust");
-static_assert(offsetof(World, held_starts) == 1600 && offsetof(World, held_slots) == 1608 && offsetof(World, held_by) == 1616, "as in Rust");
-static_assert(offsetof(World, field_distances) == 1624 && offsetof(World, field_dirty) == 1632 && offsetof(World, field_list) == 1640, "as in Rust");
-static_assert(offsetof(World, field_listed) == 1648 && offsetof(World, visible) == 1656 && offsetof(World, visible_counts) == 1664, "as in Rust");
-static_assert(offsetof(World, views) == 1672 && offsetof(World, changed) == 1680 && offsetof(World, last_positions) == 1688, "as in Rust");
-static_assert(offsetof(World, wall_places) == 1696 && offsetof(World, several) == 1704 && offsetof(World, told) == 1712, "as in Rust");
-static_assert(offsetof(World, commands) == 1720 && offsetof(World, verdicts) == 1728 && offsetof(World, reasons) == 1736, "as in Rust");
-static_assert(offsetof(World, group_places) == 1744 && offsetof(World, group_starts) == 1752 && offsetof(World, group_order) == 1760, "as in Rust");
-static_assert(offsetof(World, update_counts) == 1768 && offsetof(World, update_offsets) == 1776 && offsetof(World, partials) == 1784, "as in Rust");
-static_assert(offsetof(World, keys) == 1792 && offsetof(World, values) == 1800 && offsetof(World, update_keys) == 1808, "as in Rust");
-static_assert(offsetof(World, update_keys_spare) == 1816 && offsetof(World, update_values) == 1824 && offsetof(World, update_values_spare) == 1832, "as in Rust");
-static_assert(offsetof(World, interval_keys) == 1840 && offsetof(World, interval_starts) == 1848 && offsetof(World, interval_values) == 1856, "as in Rust");
-static_assert(offsetof(World, interval_changed) == 1864 && offsetof(World, bucket_keys) == 1872 && offsetof(World, bucket_slots) == 1880, "as in Rust");
-static_assert(offsetof(World, free_list) == 1888 && offsetof(World, died) == 1896 && offsetof(World, client_counts) == 1904, "as in Rust");
-static_assert(offsetof(World, ranges) == 1912 && offsetof(World, changed_before) == 1920 && offsetof(World, timed_next) == 1928, "as in Rust");
-static_assert(offsetof(World, after_counts) == 1936 && offsetof(World, after_offsets) == 1944 && offsetof(World, after_records) == 1952, "as in Rust");
-static_assert(offsetof(World, after_partials) == 1960 && offsetof(World, fallen) == 1968 && offsetof(World, due_words) == 1976, "as in Rust");
-static_assert(offsetof(World, notification_counts) == 1984 && offsetof(World, notification_offsets) == 1992 && offsetof(World, notification_partials) == 2000, "as in Rust");
-static_assert(offsetof(World, first_updates) == 2008 && offsetof(World, deferred_next) == 2016 && offsetof(World, deferred_words_next) == 2024, "as in Rust");
-static_assert(offsetof(World, deferred_flags_next) == 2032 && offsetof(World, atomic_ranks) == 2040 && offsetof(World, atomic_places) == 2048, "as in Rust");
-static_assert(offsetof(World, atomic_verdicts) == 2056 && offsetof(World, atomic_slots) == 2064 && offsetof(World, atomic_next) == 2072, "as in Rust");
-static_assert(offsetof(World, atomic_waits) == 2080 && offsetof(World, atomic_queue) == 2088 && offsetof(World, pair_keys) == 2096, "as in Rust");
-static_assert(offsetof(World, pair_values) == 2104 && offsetof(World, atomic_pair_keys) == 2112 && offsetof(World, atomic_pair_keys_spare) == 2120, "as in Rust");
-static_assert(offsetof(World, atomic_pair_values) == 2128 && offsetof(World, atomic_pair_values_spare) == 2136 && offsetof(World, atomic_entities) == 2144, "as in Rust");
-static_assert(offsetof(World, atomic_rows) == 2152 && offsetof(World, atomic_after_counts) == 2160 && offsetof(World, atomic_afters) == 2168, "as in Rust");
-static_assert(offsetof(World, atomic_notification_counts) == 2176 && offsetof(World, atomic_notifications) == 2184 && offsetof(World, atomic_writers) == 2192, "as in Rust");
-static_assert(offsetof(World, left_keys) == 2200 && offsetof(World, left_values) == 2208 && offsetof(World, fresh_keys) == 2216, "as in Rust");
-static_assert(offsetof(World, fresh_values) == 2224 && offsetof(World, joined_keys) == 2232 && offsetof(World, joined_values) == 2240, "as in Rust");
-static_assert(offsetof(World, joined_changed) == 2248, "as in Rust");
+static_assert(offsetof(World, edits_max) == 1144 && offsetof(World, edited_max) == 1148 && offsetof(World, edit_first) == 1152, "as in Rust");
+static_assert(offsetof(World, edit_row) == 1164 && offsetof(World, edit_width) == 1176 && offsetof(World, edit_height) == 1188, "as in Rust");
+static_assert(offsetof(World, edit_symbols) == 1200 && offsetof(World, edit_tags) == 1204 && offsetof(World, bounds) == 1208, "as in Rust");
+static_assert(offsetof(World, initials) == 1216 && offsetof(World, choices) == 1224 && offsetof(World, kind_columns) == 1232, "as in Rust");
+static_assert(offsetof(World, merge_rules) == 1240 && offsetof(World, wide_bounds) == 1248 && offsetof(World, visible_columns) == 1256, "as in Rust");
+static_assert(offsetof(World, rule_table) == 1264 && offsetof(World, layers) == 1272 && offsetof(World, walls) == 1280, "as in Rust");
+static_assert(offsetof(World, doors) == 1288 && offsetof(World, layers_base) == 1296 && offsetof(World, fields) == 1304, "as in Rust");
+static_assert(offsetof(World, field_costs) == 1312 && offsetof(World, field_tags) == 1320 && offsetof(World, field_goals) == 1328, "as in Rust");
+static_assert(offsetof(World, falls) == 1336 && offsetof(World, spawn_areas) == 1344 && offsetof(World, hooks) == 1352, "as in Rust");
+static_assert(offsetof(World, rests) == 1360 && offsetof(World, rows) == 1368 && offsetof(World, states) == 1376, "as in Rust");
+static_assert(offsetof(World, generations) == 1384 && offsetof(World, slot_kinds) == 1392 && offsetof(World, track_glides) == 1400, "as in Rust");
+static_assert(offsetof(World, track_steps) == 1408 && offsetof(World, track_offsets) == 1416 && offsetof(World, past) == 1424, "as in Rust");
+static_assert(offsetof(World, rebirth_due) == 1432 && offsetof(World, ready) == 1440 && offsetof(World, field_sets) == 1448, "as in Rust");
+static_assert(offsetof(World, edited) == 1456 && offsetof(World, observers) == 1464 && offsetof(World, known) == 1472, "as in Rust");
+static_assert(offsetof(World, known_counts) == 1480 && offsetof(World, behind) == 1488 && offsetof(World, timed) == 1496, "as in Rust");
+static_assert(offsetof(World, timed_state) == 1504 && offsetof(World, deferred) == 1512 && offsetof(World, deferred_words) == 1520, "as in Rust");
+static_assert(offsetof(World, deferred_flags) == 1528 && offsetof(World, deferred_state) == 1536 && offsetof(World, index_keys) == 1544, "as in Rust");
+static_assert(offsetof(World, index_keys_spare) == 1552 && offsetof(World, index_slots) == 1560 && offsetof(World, index_slots_spare) == 1568, "as in Rust");
+static_assert(offsetof(World, index_positions) == 1576 && offsetof(World, index_len) == 1584 && offsetof(World, directory) == 1592, "as in Rust");
+static_assert(offsetof(World, crowd_slots) == 1600 && offsetof(World, crowd_positions) == 1608 && offsetof(World, crowd_starts) == 1616, "as in Rust");
+static_assert(offsetof(World, census_starts) == 1624 && offsetof(World, census_keys) == 1632 && offsetof(World, census_given_keys) == 1640, "as in Rust");
+static_assert(offsetof(World, census_slots) == 1648 && offsetof(World, census_given_slots) == 1656 && offsetof(World, standing_slots) == 1664, "as in Rust");
+static_assert(offsetof(World, standing_ranks) == 1672 && offsetof(World, held_starts) == 1680 && offsetof(World, held_slots) == 1688, "as in Rust");
+static_assert(offsetof(World, held_by) == 1696 && offsetof(World, field_distances) == 1704 && offsetof(World, field_dirty) == 1712, "as in Rust");
+static_assert(offsetof(World, field_list) == 1720 && offsetof(World, field_listed) == 1728 && offsetof(World, visible) == 1736, "as in Rust");
+static_assert(offsetof(World, visible_counts) == 1744 && offsetof(World, views) == 1752 && offsetof(World, changed) == 1760, "as in Rust");
+static_assert(offsetof(World, last_positions) == 1768 && offsetof(World, wall_places) == 1776 && offsetof(World, several) == 1784, "as in Rust");
+static_assert(offsetof(World, told) == 1792 && offsetof(World, commands) == 1800 && offsetof(World, verdicts) == 1808, "as in Rust");
+static_assert(offsetof(World, reasons) == 1816 && offsetof(World, group_places) == 1824 && offsetof(World, group_starts) == 1832, "as in Rust");
+static_assert(offsetof(World, group_order) == 1840 && offsetof(World, update_counts) == 1848 && offsetof(World, update_offsets) == 1856, "as in Rust");
+static_assert(offsetof(World, partials) == 1864 && offsetof(World, keys) == 1872 && offsetof(World, values) == 1880, "as in Rust");
+static_assert(offsetof(World, update_keys) == 1888 && offsetof(World, update_keys_spare) == 1896 && offsetof(World, update_values) == 1904, "as in Rust");
+static_assert(offsetof(World, update_values_spare) == 1912 && offsetof(World, interval_keys) == 1920 && offsetof(World, interval_starts) == 1928, "as in Rust");
+static_assert(offsetof(World, interval_values) == 1936 && offsetof(World, interval_changed) == 1944 && offsetof(World, bucket_keys) == 1952, "as in Rust");
+static_assert(offsetof(World, bucket_slots) == 1960 && offsetof(World, free_list) == 1968 && offsetof(World, died) == 1976, "as in Rust");
+static_assert(offsetof(World, client_counts) == 1984 && offsetof(World, ranges) == 1992 && offsetof(World, changed_before) == 2000, "as in Rust");
+static_assert(offsetof(World, timed_next) == 2008 && offsetof(World, after_counts) == 2016 && offsetof(World, after_offsets) == 2024, "as in Rust");
+static_assert(offsetof(World, after_records) == 2032 && offsetof(World, after_partials) == 2040 && offsetof(World, fallen) == 2048, "as in Rust");
+static_assert(offsetof(World, due_words) == 2056 && offsetof(World, notification_counts) == 2064 && offsetof(World, notification_offsets) == 2072, "as in Rust");
+static_assert(offsetof(World, notification_partials) == 2080 && offsetof(World, first_updates) == 2088 && offsetof(World, deferred_next) == 2096, "as in Rust");
+static_assert(offsetof(World, deferred_words_next) == 2104 && offsetof(World, deferred_flags_next) == 2112 && offsetof(World, atomic_ranks) == 2120, "as in Rust");
+static_assert(offsetof(World, atomic_places) == 2128 && offsetof(World, atomic_verdicts) == 2136 && offsetof(World, atomic_slots) == 2144, "as in Rust");
+static_assert(offsetof(World, atomic_next) == 2152 && offsetof(World, atomic_waits) == 2160 && offsetof(World, atomic_queue) == 2168, "as in Rust");
+static_assert(offsetof(World, pair_keys) == 2176 && offsetof(World, pair_values) == 2184 && offsetof(World, atomic_pair_keys) == 2192, "as in Rust");
+static_assert(offsetof(World, atomic_pair_keys_spare) == 2200 && offsetof(World, atomic_pair_values) == 2208 && offsetof(World, atomic_pair_values_spare) == 2216, "as in Rust");
+static_assert(offsetof(World, atomic_entities) == 2224 && offsetof(World, atomic_rows) == 2232 && offsetof(World, atomic_after_counts) == 2240, "as in Rust");
+static_assert(offsetof(World, atomic_afters) == 2248 && offsetof(World, atomic_notification_counts) == 2256 && offsetof(World, atomic_notifications) == 2264, "as in Rust");
+static_assert(offsetof(World, atomic_writers) == 2272 && offsetof(World, left_keys) == 2280 && offsetof(World, left_values) == 2288, "as in Rust");
+static_assert(offsetof(World, fresh_keys) == 2296 && offsetof(World, fresh_values) == 2304 && offsetof(World, joined_keys) == 2312, "as in Rust");
+static_assert(offsetof(World, joined_values) == 2320 && offsetof(World, joined_changed) == 2328, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -1099,4 +1118,4 @@ static_assert(offsetof(Tick, course_velocities) == 288 && offsetof(Tick, deliver
 static_assert(offsetof(Tick, bucket_order) == 312 && offsetof(Tick, bucket_ranges) == 320 && offsetof(Tick, hearing_offsets) == 328, "as in Rust");
 static_assert(offsetof(Tick, hearings) == 336, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xdd20861a1942971bull;
+constexpr u64 TICK_LAYOUT_HASH = 0x18c51b25d0fda848ull;

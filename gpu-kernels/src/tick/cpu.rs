@@ -388,6 +388,7 @@ impl Backend for CpuBackend {
         if let Some(motion) = &mut self.motion {
             motion.restore(snapshot, columns);
         }
+        self.state.layers = self.config.schema.layers.with_edits(&snapshot.edits);
         let fields = &self.config.schema.fields;
         (self.state.fields).restore(&self.workers, fields, &snapshot.fields, snapshot.tick);
         self.state.observers.copy_from_slice(&snapshot.observers);

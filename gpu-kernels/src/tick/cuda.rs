@@ -22,6 +22,7 @@
 //! | `held` | the things of each holder, likewise |
 //! | `doors` | the cells that entities block, likewise |
 //! | `fields` | flow fields, likewise |
+//! | `edits` | cells of layers that scripts change, after the stage `lifecycle` |
 //! | `atomic` | atomic commands, within the stage `merge` |
 //! | `deferred`, `regions`, `timed`, `field_state`, `snapshot`, `copy` | copying parts of the state between host and device |
 
@@ -33,6 +34,7 @@ mod deferred;
 mod doors;
 mod download;
 mod due;
+mod edits;
 mod field_state;
 mod fields;
 mod hash;

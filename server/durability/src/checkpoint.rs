@@ -9,7 +9,7 @@
 //! | CRC-32C of what follows the head, and its length | 4, 8 |
 //! | CRC-32C of the head up to here | 4 |
 //! | the world, its state and its clients | |
-//! | what few worlds have: texts, fields | |
+//! | what few worlds have: texts, fields, edited cells | |
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,6 +18,7 @@ use gpu_kernels::tick::state::FieldState;
 use gpu_kernels::{Birth, Snapshot, StateHash};
 use serde::{Deserialize, Serialize};
 use shared::wire::{DecodeError, codec};
+use shared::world::edit::Edit;
 use shared::world::words::TextHandle;
 use shared::{EntityId, Text, WorldConfig};
 use thiserror::Error;
@@ -70,6 +71,7 @@ struct Written<'a> {
 struct Extras {
     texts: BTreeMap<TextHandle, Text>,
     fields: Vec<FieldState>,
+    edits: Vec<Edit>,
 }
 
 impl Extras {
@@ -77,6 +79,7 @@ impl Extras {
         Extras {
             texts: body.roster.texts.clone(),
             fields: body.snapshot.fields.clone(),
+            edits: body.snapshot.edits.clone(),
         }
     }
 }
@@ -147,6 +150,7 @@ pub fn decode(bytes: &[u8]) -> Result<Body<StoredWorld>, DecodeError> {
         let extras = codec::from_bytes::<BODY_BYTES_MAX, Extras>(rest)?;
         body.roster.texts = extras.texts;
         body.snapshot.fields = extras.fields;
+        body.snapshot.edits = extras.edits;
     }
     Ok(body)
 }

@@ -7,6 +7,7 @@ use shared::Slot;
 use super::logic::Rules;
 use super::{CpuBackend, Updates, lifecycle};
 use crate::tick::counts::Counts;
+use crate::tick::edits;
 use crate::tick::frame::{Frame, Holder, ObserverChange, RegionChange, Target, region_changes_max};
 use crate::tick::notification::Notification;
 use crate::tick::output::{Stage, StageTimes, TickOutput};
@@ -113,6 +114,10 @@ impl CpuBackend {
             );
         }
         self.state.keep_past(&self.workers);
+        if self.config.limits.edits_per_tick > 0 {
+            let added = edits::apply(&mut self.state.layers, &self.config.limits, out);
+            self.state.add(part::TRACKS, added);
+        }
         out.stages.set(Stage::Lifecycle, clock.lap());
 
         self.state.held.note(&out.changes);
@@ -227,6 +232,7 @@ impl TickOutput {
         self.birth_rows.clear();
         self.deaths.clear();
         self.notifications.clear();
+        self.edits.clear();
         self.refused.clear();
         self.over_budget.clear();
         self.out_of_range.clear();

@@ -138,6 +138,7 @@ impl Part {
         kernels.motion.run(&run)?;
         begin(Stage::Lifecycle)?;
         kernels.lifecycle.run(&run, &kernels.regions, counts)?;
+        kernels.edits.run(&run)?;
         flight.after_lifecycle.start(Lane::Work, tick.counters)?;
         begin(Stage::Index)?;
         kernels.index.run(&run, &kernels.regions)?;
