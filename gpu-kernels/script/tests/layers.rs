@@ -627,10 +627,22 @@ fn only_layers_that_the_file_says_are_editable_are_changed() {
                 legend = { m = 'mud' }\ndrawing = '''\nm.\n..\n'''\n";
     let mud = world_file::parse(file, "test").unwrap().schema;
     for (schema, call, expected) in [
-        (&schema, "set_blocked(me, true)", "the layer `blocked` can't be changed"),
-        (&schema, "set_height(me, 3)", "the layer `height` can't be changed"),
+        (
+            &schema,
+            "set_blocked(me, true)",
+            "the layer `blocked` can't be changed",
+        ),
+        (
+            &schema,
+            "set_height(me, 3)",
+            "the layer `height` can't be changed",
+        ),
         (&schema, "clear_tag(me)", "the layer `tag` can't be changed"),
-        (&mud, "set_blocked(me, true)", "the world has no layer `blocked`"),
+        (
+            &mud,
+            "set_blocked(me, true)",
+            "the world has no layer `blocked`",
+        ),
         (&mud, "set_tag(me, \"bog\")", "bog"),
         (&mud, "set_tag(me, 3)", "expected"),
     ] {

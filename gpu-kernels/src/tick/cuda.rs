@@ -24,7 +24,7 @@
 //! | `fields` | flow fields, likewise |
 //! | `edits` | cells of layers that scripts change, after the stage `lifecycle` |
 //! | `atomic` | atomic commands, within the stage `merge` |
-//! | `deferred`, `regions`, `timed`, `field_state`, `snapshot`, `copy` | copying parts of the state between host and device |
+//! | `deferred`, `regions`, `timed`, `field_state`, `edit_state`, `snapshot`, `copy` | copying parts of the state between host and device |
 
 mod atomic;
 mod backend;
@@ -34,6 +34,7 @@ mod deferred;
 mod doors;
 mod download;
 mod due;
+mod edit_state;
 mod edits;
 mod field_state;
 mod fields;

@@ -1433,7 +1433,8 @@ fn layers_change_where_the_file_says_so_and_not_below_fields() {
     }
     let planes = "[[plane]]\nname = 'cave'\nsize = [4, 3]\n[[layer]]\nname = 'blocked'\nplane = 'cave'\n\
                   drawing = '''\n....\n....\n....\n'''";
-    let expected = "layer.blocked.editable: expected the same in all planes, as their cells are one grid";
+    let expected =
+        "layer.blocked.editable: expected the same in all planes, as their cells are one grid";
     assert_eq!(
         rejected(&format!("{file}\n{planes}")),
         format!("w.toml: {expected}")

@@ -10,7 +10,7 @@ use super::layout::{self, TIMED_COLUMNS, TimedState};
 use super::regions::host_region;
 use super::sizes::Sizes;
 use super::snapshot::{host_observer, of_living, slot_state};
-use super::{Part, deferred, edits, field_state, timed};
+use super::{Part, deferred, edit_state, field_state, timed};
 use crate::tick::frame::Command;
 use crate::tick::state::{Snapshot, Track};
 use crate::tick::timed::TIMED_WORDS_MAX;
@@ -241,7 +241,7 @@ impl Copy {
                 &self.deferred_flags.values,
             ),
             fields: field_state::states(&self.fields.values, self.field_count),
-            edits: edits::of_words(&self.base, self.layers.values, &self.walls.values),
+            edits: edit_state::of_words(&self.base, self.layers.values, &self.walls.values),
             logic: self.logic,
             states: states.into_iter().map(slot_state).collect(),
         }

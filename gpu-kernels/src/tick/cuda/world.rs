@@ -11,7 +11,7 @@ use shared::world::initial::Choice;
 use shared::world::spawn::{SpawnArea as Area, spawn_seed};
 use shared::{AttributeType, Audience, InterestMode, Occasion, WorldConfig};
 
-use super::edits;
+use super::edit_state;
 use super::layout::{
     BY_THE_SERVER, BoxIndex, Door, Fall, HALF_HIGH, HALF_LOW, HAS_ACTOR, Hook, IS_CLIENTS,
     IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, ON_BIRTH, ON_BORDER, ON_FALL, ON_JOIN,
@@ -296,7 +296,7 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         world.field_count = sizes.fields as u32;
         world.field_tagged = sizes.field_tagged as u32;
     }
-    edits::describe(&mut world, config);
+    edit_state::describe(&mut world, config);
     set_logic(&mut world, config);
     world
 }
