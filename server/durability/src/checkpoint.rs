@@ -9,7 +9,8 @@
 //! | CRC-32C of what follows the head, and its length | 4, 8 |
 //! | CRC-32C of the head up to here | 4 |
 //! | the world, its state and its clients | |
-//! | what few worlds have: texts, fields, edited cells | |
+//! | what few worlds have: texts, fields | |
+//! | what fewer have: edited cells | |
 
 use std::collections::BTreeMap;
 use std::io;
@@ -71,7 +72,6 @@ struct Written<'a> {
 struct Extras {
     texts: BTreeMap<TextHandle, Text>,
     fields: Vec<FieldState>,
-    edits: Vec<Edit>,
 }
 
 impl Extras {
@@ -79,7 +79,6 @@ impl Extras {
         Extras {
             texts: body.roster.texts.clone(),
             fields: body.snapshot.fields.clone(),
-            edits: body.snapshot.edits.clone(),
         }
     }
 }
@@ -136,9 +135,12 @@ pub fn encode(body: &Body) -> Vec<u8> {
         births: &body.births,
         deaths: &body.deaths,
     });
-    let extras = Extras::of(body);
-    if extras != Extras::default() {
+    let (extras, edits) = (Extras::of(body), &body.snapshot.edits);
+    if extras != Extras::default() || !edits.is_empty() {
         bytes.extend(codec::to_bytes(&extras));
+    }
+    if !edits.is_empty() {
+        bytes.extend(codec::to_bytes(edits));
     }
     bytes
 }
@@ -147,10 +149,12 @@ pub fn encode(body: &Body) -> Vec<u8> {
 pub fn decode(bytes: &[u8]) -> Result<Body<StoredWorld>, DecodeError> {
     let (mut body, rest) = codec::split_first::<BODY_BYTES_MAX, Body<StoredWorld>>(bytes)?;
     if !rest.is_empty() {
-        let extras = codec::from_bytes::<BODY_BYTES_MAX, Extras>(rest)?;
+        let (extras, rest) = codec::split_first::<BODY_BYTES_MAX, Extras>(rest)?;
         body.roster.texts = extras.texts;
         body.snapshot.fields = extras.fields;
-        body.snapshot.edits = extras.edits;
+        if !rest.is_empty() {
+            body.snapshot.edits = codec::from_bytes::<BODY_BYTES_MAX, Vec<Edit>>(rest)?;
+        }
     }
     Ok(body)
 }
