@@ -382,6 +382,7 @@ mod tests {
             doors: vec![],
             rankings: vec![],
             planes: Default::default(),
+            editable: vec![],
         };
         let session = Session::new(&welcome).unwrap();
         let rest = vec![];

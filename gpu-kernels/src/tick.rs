@@ -23,6 +23,7 @@ pub mod cpu;
 pub mod cuda;
 
 pub mod deferred;
+pub mod edits;
 pub mod error;
 pub mod fault;
 pub mod frame;

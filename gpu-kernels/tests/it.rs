@@ -9,6 +9,7 @@ mod causes;
 mod columns;
 mod contract;
 mod doors;
+mod edits;
 mod everywhere;
 mod failures;
 mod fields;

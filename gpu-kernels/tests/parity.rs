@@ -84,6 +84,9 @@ impl Reached {
             commands: _,
             entities: _,
             deliveries: _,
+            // Worlds with layers that change are in `edits.rs`.
+            edits: _,
+            edits_dropped: _,
             applied,
             stale,
             malformed,

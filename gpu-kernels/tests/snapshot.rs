@@ -525,6 +525,7 @@ fn rich_state() -> (WorldConfig, Snapshot) {
             },
         ],
         next_sequence: 6,
+        edits: vec![],
         fields: vec![],
         deferred: vec![],
         logic: config.logic.clone(),

@@ -71,6 +71,7 @@ mod output_and_logs;
 mod overload;
 mod planes_are_apart;
 mod plays;
+mod quarry;
 mod rankings_reach_clients;
 mod rates;
 mod rebirth;

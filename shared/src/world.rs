@@ -12,6 +12,7 @@
 //! | [`command`] | commands: their numbers, senders and words; `[commands]` of the world file |
 //! | [`notification`] | notifications: their numbers and fields |
 //! | [`layer`] | layers: what cells of the world are, such as walls |
+//! | [`edit`] | what scripts change of them |
 //! | [`door`] | doors: entities that block cells |
 //! | [`plane`] | planes: worlds within the world, and where they are in its space |
 //! | [`field`] | flow fields: ways through cells to the nearest goal |
@@ -40,6 +41,7 @@ pub mod command;
 pub mod config;
 pub mod course;
 pub mod door;
+pub mod edit;
 pub mod field;
 pub mod fixed;
 pub mod given;

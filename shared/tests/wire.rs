@@ -465,6 +465,7 @@ fn the_welcome_to_a_world_of_the_most_kinds_and_attributes_fits() {
         doors: vec![],
         rankings: vec![],
         planes: Default::default(),
+        editable: vec![],
     };
     let bytes = codec::to_bytes(&welcome);
     assert_eq!(Welcome::decode(&bytes), Ok(welcome));

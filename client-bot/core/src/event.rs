@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use shared::wire::close::Update;
+use shared::world::edit::Edit;
 use shared::{EntityId, Refusal, Tick};
 
 use crate::link::LinkState;
@@ -76,6 +77,14 @@ pub enum Event {
     SubscriptionLost(u32),
     /// The world's commands or notifications have changed; the view has the new schema.
     InterfaceChanged,
+    /// Cells of layers have changed, or differ from the content that the client has fetched: those come
+    /// after a welcome. [`Game::layers`](crate::Game::layers) has them already.
+    CellsChanged {
+        /// The tick of the server that reports it.
+        tick: Tick,
+        /// What they are now, in order: a later one of a cell is the one that counts.
+        edits: Vec<Edit>,
+    },
     /// The server falls silent, or sends again: once for each change. A welcome begins a good
     /// link without this event, and a loss ends any.
     Link {

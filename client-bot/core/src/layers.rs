@@ -1,13 +1,15 @@
 //! The layers of a world: walls, heights and tags. The welcome describes them; a client fetches their
 //! content once, and keeps it by its hash.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use shared::wire::DecodeError;
-use shared::wire::layers::{LayerError, LayerInfo, assemble};
+use shared::wire::layers::{LayerError, LayerInfo, LayerKind, assemble};
+use shared::world::edit::Edit;
 use shared::world::layer::Layers;
+use shared::world::limits::EDITED_CELLS_MAX;
 
 /// Where a game has the content of its world's layers from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +71,8 @@ pub(crate) struct LayerFetch {
     arriving: Vec<u8>,
     /// Layers that have arrived, for the caller to unpack, with their hashes.
     packed: VecDeque<(u64, Vec<u8>)>,
+    /// By layer and cell: what scripts made of them, while layers are missing.
+    edited: BTreeMap<(LayerKind, u32), i32>,
 }
 
 impl LayerFetch {
@@ -162,6 +166,44 @@ impl LayerFetch {
         Ok(self.put_checked(hash, content))
     }
 
+    /// Checks edits of cells. While layers are missing, they wait for them.
+    pub fn take_edits(&mut self, edits: &[Edit]) -> Result<(), DecodeError> {
+        for edit in edits {
+            let info = self.infos.iter().find(|info| info.kind == edit.layer);
+            let fits = info.is_some_and(|info| {
+                let cells = u64::from(info.cells[0]) * u64::from(info.cells[1]);
+                let has_tag = edit.layer != LayerKind::Tag
+                    || usize::try_from(edit.value).is_ok_and(|tag| tag <= info.tags.len());
+                info.is_editable && u64::from(edit.cell) < cells && has_tag
+            });
+            if !fits {
+                let what = format!("an edit of the layer `{}`", edit.layer.name());
+                return Err(DecodeError::Malformed(what));
+            }
+        }
+        if self.missing().next().is_some() {
+            let edits = edits
+                .iter()
+                .map(|edit| ((edit.layer, edit.cell), edit.value));
+            self.edited.extend(edits);
+            if self.edited.len() > EDITS_WAITING_MAX {
+                return Err(DecodeError::TooLong {
+                    found: self.edited.len(),
+                    limit: EDITS_WAITING_MAX,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Layers that have come, with the edits that waited for them.
+    pub fn edited(&mut self, mut layers: Layers) -> Layers {
+        for ((layer, cell), value) in std::mem::take(&mut self.edited) {
+            layers.edit(&Edit { layer, cell, value });
+        }
+        layers
+    }
+
     fn put_checked(&mut self, hash: u64, content: Vec<u8>) -> Option<Layers> {
         for (info, of) in self.infos.iter().zip(&mut self.contents) {
             if info.hash == hash {
@@ -181,6 +223,8 @@ impl LayerFetch {
     }
 }
 
+/// Cells of which edits wait for the content of layers.
+const EDITS_WAITING_MAX: usize = EDITED_CELLS_MAX as usize;
 /// Worlds whose layers are kept.
 const WORLDS_KEPT: usize = 4;
 /// The most bytes of a world's layers, unpacked, that a client fetches: 64 MiB. It plays without

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use shared::wire::close::Update;
+use shared::world::edit::Edit;
 use shared::{AttributeType, AttributeValue, EntityId, Tick};
 
 use crate::event::Event;
@@ -69,6 +70,8 @@ pub enum EventType {
     Refused = 21,
     /// The server falls silent, or sends again: `link`.
     Link = 22,
+    /// Cells of layers have changed: `tick`, `values` (how many there are).
+    CellsChanged = 23,
 }
 
 /// An event of one type, with those fields that its [type](EventType) names. A change is called
@@ -92,7 +95,7 @@ pub struct NamedEvent {
     pub is_granted: bool,
     /// The number of a request, of a subscription, or of a command.
     pub request: u32,
-    /// How many commands there are.
+    /// How many commands or cells there are.
     pub count: u32,
     /// The old value of an attribute, and the new one.
     pub change: Option<(AttributeValue, AttributeValue)>,
@@ -106,6 +109,8 @@ pub struct NamedEvent {
     pub text: Option<String>,
     /// The fields of a notification.
     pub fields: Vec<NamedValue>,
+    /// What cells of layers are now, in order.
+    pub edits: Vec<Edit>,
     /// The members of a channel: other languages get an event for each.
     pub members: Vec<String>,
     /// The end of a connection.
@@ -191,6 +196,11 @@ impl NamedEvent {
                 ..NamedEvent::new(Type::SubscriptionLost, none)
             },
             Event::InterfaceChanged => NamedEvent::new(Type::InterfaceChanged, none),
+            Event::CellsChanged { tick, edits } => NamedEvent {
+                count: u32::try_from(edits.len()).unwrap_or(u32::MAX),
+                edits: edits.clone(),
+                ..NamedEvent::new(Type::CellsChanged, *tick)
+            },
             Event::Link { state, .. } => NamedEvent {
                 link: Some(*state),
                 ..NamedEvent::new(Type::Link, none)

@@ -360,6 +360,10 @@ impl EventHandler for Recorder<'_> {
             Message::Full => Event::NoticesFull(tick),
             // The view has them; the enter came before.
             Message::Name { .. } | Message::Ranking(_) | Message::Texts { .. } => return,
+            Message::Edits(edits) => Event::CellsChanged {
+                tick,
+                edits: edits.clone(),
+            },
             Message::Talk(talk) => Event::Talk {
                 tick,
                 talk: talk.clone(),

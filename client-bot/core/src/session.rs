@@ -208,6 +208,9 @@ impl Session {
             self.receipt.frame(frame.tick);
             self.view.begin_frame(frame.tick, bytes.len());
             for message in frame.messages {
+                if let Message::Edits(edits) = &message {
+                    self.layers.take_edits(edits)?;
+                }
                 handler.message(frame.tick, &message);
                 if self.view.keeps_of(&message) {
                     let view = &self.view;
@@ -240,7 +243,7 @@ impl Session {
                         bytes,
                     } => {
                         if let Some(layers) = self.layers.take_part(hash, offset, &bytes)? {
-                            self.view.set_layers(layers);
+                            self.view.set_layers(self.layers.edited(layers));
                         }
                     }
                     message => self.view.apply_message(frame.tick, message),
@@ -534,7 +537,7 @@ impl Session {
     /// come. True if none is missing.
     pub fn keep_layers(&mut self, cache: &LayerCache) -> bool {
         if let Some(layers) = self.layers.look_up(cache) {
-            self.view.set_layers(layers);
+            self.view.set_layers(self.layers.edited(layers));
         }
         self.missing_layers().next().is_none()
     }
@@ -555,7 +558,7 @@ impl Session {
     /// The content of a layer, unpacked. Refused unless its hash is right.
     pub fn put_layer(&mut self, hash: u64, content: Vec<u8>) -> Result<(), LayerError> {
         if let Some(layers) = self.layers.put(hash, content)? {
-            self.view.set_layers(layers);
+            self.view.set_layers(self.layers.edited(layers));
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use shared::wire::length;
 use shared::wire::movement::BASE_TICKS_MAX;
 use shared::world::config::VISIBLE_MAX;
 use shared::world::door::closed_cells;
+use shared::world::edit::Edit;
 use shared::world::layer::Layers;
 use shared::world::words::TextHandle;
 use shared::{AttributeType, Audience, Course, EntityId, Name, Schema, Slot, Tick};
@@ -169,6 +170,14 @@ impl View {
         self.schema.layers = layers;
         self.have_doors_changed = !self.schema.doors.is_empty();
         self.close_doors();
+    }
+
+    /// Cells of layers have changed.
+    fn edit(&mut self, edits: &[Edit]) {
+        for edit in edits {
+            self.schema.layers.edit(edit);
+        }
+        self.have_doors_changed |= !self.schema.doors.is_empty();
     }
 
     fn note_door(&mut self, kind: u16) {
@@ -522,6 +531,7 @@ impl View {
                     own.take(tick, standing);
                 }
             }
+            Message::Edits(edits) => self.edit(&edits),
             Message::Answer(_)
             | Message::Lost(_)
             | Message::Refused { .. }

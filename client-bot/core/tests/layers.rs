@@ -4,9 +4,10 @@
 
 use client_core::{LayerCache, LayerError, Session};
 use shared::wire::control::{Quotas, Welcome};
-use shared::wire::layers::{LayerInfo, contents, pack};
+use shared::wire::layers::{LayerInfo, LayerKind, contents, pack};
 use shared::wire::request::{RequestBody, RequestReader};
 use shared::world::door::Door;
+use shared::world::edit::Edit;
 use shared::{Course, EntityId, Schema, Tick};
 
 use crate::common::{self, Server};
@@ -64,7 +65,11 @@ struct Fetch {
 
 impl Fetch {
     fn new() -> Fetch {
-        let schema = world_file::parse(ROOM, "a room")
+        Fetch::of(ROOM)
+    }
+
+    fn of(room: &str) -> Fetch {
+        let schema = world_file::parse(room, "a room")
             .expect("a valid world")
             .schema;
         let (infos, packed) = packed(&schema);
@@ -72,6 +77,9 @@ impl Fetch {
             schema: schema.for_clients(),
             quotas: Quotas::default(),
             layers: infos.clone(),
+            editable: (infos.iter().filter(|info| info.is_editable))
+                .map(|info| info.kind)
+                .collect(),
             ..common::welcome()
         };
         // As it arrives.
@@ -90,6 +98,19 @@ impl Fetch {
         let frame = self.server.frame(12, |stream, writer| {
             stream.layer(writer, hash, offset, bytes)
         });
+        let taken = self.session.handle_stream(&frame, &mut ());
+        taken.map_err(|error| error.to_string())
+    }
+
+    /// Edits arrive; gives what is wrong with them.
+    fn edits(&mut self, edits: &[(LayerKind, u32, i32)]) -> Result<(), String> {
+        let edits = edits
+            .iter()
+            .map(|&(layer, cell, value)| Edit { layer, cell, value });
+        let edits: Vec<Edit> = edits.collect();
+        let frame = self
+            .server
+            .frame(13, |stream, writer| stream.edits(writer, &edits));
         let taken = self.session.handle_stream(&frame, &mut ());
         taken.map_err(|error| error.to_string())
     }
@@ -187,6 +208,55 @@ fn a_caller_can_bring_the_contents_and_wrong_ones_change_nothing() {
     assert_eq!(fetch.session.layers(), Some(&fetch.schema.layers));
 }
 
+/// The room, whose walls scripts change.
+fn soft() -> String {
+    ROOM.replacen("drawing", "editable = true\ndrawing", 1)
+}
+
+#[test]
+fn edits_hold_whether_they_come_before_the_contents_or_after() {
+    use LayerKind::Blocked;
+    let mut fetch = Fetch::of(&soft());
+    assert!(fetch.schema.layers.is_editable(Blocked));
+    let at = |x: i32, y: i32| [x * 4096, y * 4096, 0];
+    fetch.edits(&[(Blocked, 7, 1), (Blocked, 8, 0)]).unwrap();
+    fetch.edits(&[(Blocked, 8, 1)]).unwrap();
+    for (info, content) in contents(&fetch.schema.layers) {
+        fetch.session.put_layer(info.hash, content).unwrap();
+    }
+    let is_wall = |fetch: &Fetch, x, y| fetch.session.layers().unwrap().is_blocked(at(x, y));
+    // Of rows of six cells.
+    assert!(is_wall(&fetch, 1, 1) && is_wall(&fetch, 2, 1));
+    fetch.edits(&[(Blocked, 7, 0), (Blocked, 0, 0)]).unwrap();
+    assert!(!is_wall(&fetch, 1, 1) && !is_wall(&fetch, 0, 0));
+    // What is as the content has it is no edit any more.
+    fetch.edits(&[(Blocked, 0, 1)]).unwrap();
+    let edits = fetch.session.layers().unwrap().edits();
+    assert_eq!(edits.map(|edit| edit.cell).collect::<Vec<_>>(), [8]);
+    // The next session begins with the content again.
+    let cache = LayerCache::default();
+    let mut next = Fetch::of(&soft());
+    assert!(!next.session.keep_layers(&cache));
+    for (info, content) in contents(&next.schema.layers) {
+        next.session.put_layer(info.hash, content).unwrap();
+    }
+    next.edits(&[(Blocked, 7, 1)]).unwrap();
+    let mut last = Fetch::of(&soft());
+    assert!(last.session.keep_layers(&cache));
+    assert!(!is_wall(&last, 1, 1));
+}
+
+#[test]
+fn edits_of_what_no_script_changes_end_the_session() {
+    use LayerKind::{Blocked, Height, Tag};
+    for wrong in [(Blocked, 24, 1), (Height, 0, 1), (Tag, 0, 0)] {
+        let error = Fetch::of(&soft()).edits(&[wrong]).unwrap_err();
+        let expected = format!("an edit of the layer `{}`", wrong.0.name());
+        assert!(error.contains(&expected), "{error}");
+    }
+    assert!(Fetch::new().edits(&[(Blocked, 7, 1)]).is_err());
+}
+
 #[test]
 fn a_world_with_more_than_a_client_keeps_is_played_without_its_layers() {
     let schema = world_file::parse("[world]\nsize = [8192, 8192]\naoi = 10", "a large world")
@@ -199,6 +269,7 @@ fn a_world_with_more_than_a_client_keeps_is_played_without_its_layers() {
         hash: 7,
         packed_bytes: 9,
         tags: vec![],
+        is_editable: false,
     };
     let welcome = Welcome {
         tick: Tick(7),

@@ -84,6 +84,8 @@ typedef enum MyriadEventType {
   MYRIAD_EVENT_TYPE_REFUSED = 21,
   // The server falls silent, or sends again: `link`.
   MYRIAD_EVENT_TYPE_LINK = 22,
+  // Cells of layers have changed: `tick`, `values` (how many there are).
+  MYRIAD_EVENT_TYPE_CELLS_CHANGED = 23,
 } MyriadEventType;
 
 // Why a connection is lost: close codes of the server, and from 256 on what the client found. The

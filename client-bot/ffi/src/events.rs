@@ -275,7 +275,7 @@ impl QueuedEvent {
             channel: text(&event.channel),
             text: text(&event.text),
             values: match event.what {
-                EventType::Refused => vec![f64::from(event.count)],
+                EventType::Refused | EventType::CellsChanged => vec![f64::from(event.count)],
                 _ => event.fields.iter().map(|f| f.value.number()).collect(),
             },
             loss: loss.map_or(MyriadLoss::None, |loss| loss.code.into()),

@@ -66,6 +66,8 @@ impl MyriadClient {
             }
             EventType::SubscriptionLost => signals.subscription_lost().emit(request),
             EventType::InterfaceChanged => signals.interface_changed().emit(),
+            // Cells are asked for by place, whenever a game wants to know.
+            EventType::CellsChanged => {}
             EventType::Lost => {
                 let wait = loss.and_then(|loss| loss.retry_in);
                 let seconds = wait.map_or(-1.0, |wait| wait.as_secs_f64());

@@ -284,6 +284,9 @@ class Client(QuicConnectionProtocol):
                 if name == "layer":
                     self.layers.take(content)
                     continue
+                if name == "edits":
+                    self.layers.edit(content["edits"])
+                    continue
                 if name == "ranking":
                     self.take_ranking(content)
                     continue
@@ -312,7 +315,8 @@ class Client(QuicConnectionProtocol):
             self.view = View(world, self.welcome["entity"], self.welcome["tick"], text=self.text)
             self.continue_commands(self.welcome["processed"])
             self.is_welcome = True
-            self.layers = Layers(self.welcome["layers"], self.welcome["schema"]["symbols"])
+            self.layers = Layers(self.welcome["layers"], self.welcome["schema"]["symbols"],
+                                 self.welcome["editable"])
             for layer_hash in self.layers.hashes():
                 self.requests += 1
                 self._quic.send_stream_data(0, layer_bytes(self.requests, layer_hash))

@@ -27,8 +27,12 @@ class Layers:
     """The layers of a world. Places are in raw units; one outside of the world counts as the
     nearest inside. Nothing is blocked, high or tagged before the layers have come."""
 
-    def __init__(self, infos: list[dict[str, Any]], symbols: list[str]) -> None:
+    def __init__(self, infos: list[dict[str, Any]], symbols: list[str],
+                 editable: list[str] | None = None) -> None:
         self.infos, self.symbols = {info["kind"]: info for info in infos}, symbols
+        self.editable = editable or []
+        # By kind and number of a cell: what scripts made of those that differ from the content.
+        self.edited: dict[tuple[str, int], int] = {}
         self.contents: dict[str, bytes] = {}
         self.arriving = bytearray()
 
@@ -56,6 +60,17 @@ class Layers:
             packed, self.arriving = bytes(self.arriving), bytearray()
             for info in infos:
                 self.contents[info["kind"]] = self.unpack(info, packed)
+
+    def edit(self, edits: list[dict[str, Any]]) -> None:
+        """Cells are others from now on."""
+        for edit in edits:
+            kind, cell, value = edit["layer"], edit["cell"], edit["value"]
+            info = self.infos.get(kind)
+            if info is None or kind not in self.editable or cell >= info["cells"][0] * info["cells"][1]:
+                raise Malformed(f"an edit of the layer {kind}")
+            if kind == "Tag" and value > len(info["tags"]):
+                raise Malformed("an edit to a tag that the world lacks")
+            self.edited[kind, cell] = value
 
     def unpack(self, info: dict[str, Any], packed: bytes) -> bytes:
         # No more is unpacked than there should be.
@@ -92,6 +107,9 @@ class Layers:
             return 0
         cells, edge_bits = self.infos[kind]["cells"], self.infos[kind]["edge_bits"]
         x, y = (min(max(at >> edge_bits, 0), most - 1) for at, most in zip(place, cells, strict=False))
-        first, bits = (y * cells[0] + x) * BITS[kind], BITS[kind]
+        number = y * cells[0] + x
+        if (edited := self.edited.get((kind, number))) is not None:
+            return edited & (1 << BITS[kind]) - 1
+        first, bits = number * BITS[kind], BITS[kind]
         word = int.from_bytes(content[first // 8:(first + bits + 7) // 8], "little")
         return word >> first % 8 & (1 << bits) - 1

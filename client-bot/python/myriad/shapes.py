@@ -6,7 +6,7 @@ without fields.
 """
 
 # The version of the protocol whose fields these are.
-VERSION = 21
+VERSION = 22
 
 ENTITY = {"slot": "integer", "generation": "integer"}
 TYPE = ("one", "i32", "fixed", "bool", "entity", "symbol", "i64", "high", "text")
@@ -57,7 +57,8 @@ WELCOME = {"tick": "integer", "entity": ENTITY, "commands_epoch": "byte", "ticke
            "resumed": "bool", "processed": ("optional", "integer"),
            "player_kind": "integer", "quotas": QUOTAS, "schema": SCHEMA,
            **FORECAST, "servers": ("list", "text"), **REASONS, "layers": ("list", LAYER),
-           "doors": ("list", DOOR), **RANKINGS, **PLANES}
+           "doors": ("list", DOOR), **RANKINGS, **PLANES,
+           "editable": ("list", ("one", "Blocked", "Height", "Tag"))}
 INTERFACE = {"commands_epoch": "byte", **CHANGING, "constants": ("list", CONSTANT), **FORECAST,
              **REASONS}
 CHANNEL = {"channel": "text"}

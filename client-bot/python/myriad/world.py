@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from .bits import Bits, Malformed, near, unzigzag, zigzag
+from .layers import BITS as LAYER_BITS
 from .serial import Serial
 from .shapes import INTERFACE
 
@@ -155,6 +156,8 @@ class World:
                         return "ranking", self.ranking(bits)
                     case 2:
                         return "texts", self.texts(bits)
+                    case 4:
+                        return "edits", self.edits(bits)
                 raise Malformed(f"rare message {rare}")
             case 13:
                 return "layer", {"hash": bits.get(64), "offset": bits.get(32),
@@ -180,6 +183,19 @@ class World:
             handle, text = signed(bits.get(32)), bits.bytes(8).decode()
             texts.append({"handle": handle, "text": text or None})
         return {"request": request, "texts": texts}
+
+    def edits(self, bits: Bits) -> dict[str, Any]:
+        edits = []
+        for _ in range(bits.get(16)):
+            number, cell = bits.get(2), bits.get(26)
+            if number > 2:
+                raise Malformed(f"the layer {number} of an edit")
+            kind = ("Blocked", "Height", "Tag")[number]
+            value = bits.get(LAYER_BITS[kind])
+            if kind == "Height" and value >> 15:
+                value -= 1 << 16
+            edits.append({"layer": kind, "cell": cell, "value": value})
+        return {"edits": edits}
 
     def enter(self, bits: Bits) -> dict[str, Any]:
         entity, kind, own = self.entity(bits), bits.get(self.kind_bits), bits.get(1) == 1

@@ -216,6 +216,7 @@ impl Checker {
             | Message::Restart
             | Message::Layer { .. }
             | Message::Texts { .. }
+            | Message::Edits(_)
             | Message::Name { .. }
             | Message::Talk(_) => {}
         }

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use shared::world::edit::LayerKind;
 use shared::world::layer::Layers;
 use shared::world::visibility::Visibility;
 use shared::{EntityId, Schema, Slot, Tick};
@@ -149,12 +150,13 @@ impl History {
         let _ = self.layers.set(layers);
     }
 
-    /// Checks that an entity that a bot was shown in a tick is in no wall.
+    /// Checks that an entity that a bot was shown in a tick is in no wall. Where scripts build walls,
+    /// they may do so around it.
     pub fn check_free(&self, bot: usize, tick: Tick, slot: Slot, position: [i32; 3]) {
         let walls = self
             .layers
             .get()
-            .filter(|layers| layers.blocked().is_some());
+            .filter(|layers| layers.blocked().is_some() && !layers.is_editable(LayerKind::Blocked));
         let Some(walls) = walls else {
             return;
         };

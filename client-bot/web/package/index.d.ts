@@ -12,7 +12,7 @@ export type Value = number | boolean | string | null;
 
 /** Something that has happened. */
 export interface Happening {
-  type: "welcomed" | "resumed" | "reborn" | "died" | "lost" | "link" | "interface" | "refused" | "answer" | "talk" | "notice";
+  type: "welcomed" | "resumed" | "reborn" | "died" | "lost" | "link" | "interface" | "refused" | "answer" | "talk" | "notice" | "cells";
   /** A sentence or a name. */
   text: string;
   slot: number | null;
@@ -38,6 +38,9 @@ export interface Happening {
   notification: string | null;
   /** Of a change: what it was, and is. Of a notification: its fields. An entity is its slot. */
   values: unknown[];
+  /** Of `cells`, in order: the layer, 0 for `Blocked`, 1 for `Height`, 2 for `Tag`; the number of the cell, row by
+      row from the lowest `y`; and what it is now. After a welcome come all that differ from the content. */
+  edits: [number, number, number][];
 }
 
 /** What the world is made of. */

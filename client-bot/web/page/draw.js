@@ -64,6 +64,11 @@ export class Scene {
     this.#ground.clear();
   }
 
+  /** Cells of the layers have changed, in boxes of the world. */
+  forget(boxes) {
+    this.#ground.forget(boxes);
+  }
+
   zoomBy(factor) {
     this.#camera.zoomBy(factor);
   }

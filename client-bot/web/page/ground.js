@@ -16,6 +16,15 @@ export class Ground {
     this.#squares.clear();
   }
 
+  /** What boxes show, `[left, bottom, right, top]`, is painted anew, and shown as it was until then. */
+  forget(boxes) {
+    for (const square of this.#squares.values()) {
+      const { left, top, edge } = square;
+      const isIn = ([west, south, east, north]) => west < left + edge && east > left && south < top && north > top - edge;
+      square.isStale ||= boxes.some(isIn);
+    }
+  }
+
   /** `land` is the plane that is shown. */
   draw(context, camera, land) {
     const { width, height } = context.canvas;
@@ -34,11 +43,11 @@ export class Ground {
     for (let row = Math.floor(south / edge); row <= north / edge; row += 1) {
       for (let column = Math.floor(west / edge); column <= east / edge; column += 1) {
         const key = `${level} ${column} ${row}`;
-        if (!this.#squares.has(key) && allowed > 0) {
+        if ((this.#squares.get(key)?.isStale ?? true) && allowed > 0) {
           allowed -= 1;
           this.#paint(key, column * edge, (row + 1) * edge, edge, land);
         }
-        const square = this.#squares.get(key);
+        const square = this.#squares.get(key)?.canvas;
         if (!square) continue;
         const [x0, y0] = camera.toScreen(column * edge, (row + 1) * edge).map(Math.round);
         const [x1, y1] = camera.toScreen((column + 1) * edge, row * edge).map(Math.round);
@@ -49,11 +58,11 @@ export class Ground {
 
   #paint(key, left, top, edge, land) {
     // The oldest is the first of the map.
-    if (this.#squares.size >= SQUARES_MAX) this.#squares.delete(this.#squares.keys().next().value);
+    if (!this.#squares.delete(key) && this.#squares.size >= SQUARES_MAX) this.#squares.delete(this.#squares.keys().next().value);
     const square = document.createElement("canvas");
     square.width = square.height = PIXELS;
     paintGround(square, left, top, edge, land);
     this.layers?.paint(square, left, top, edge, land);
-    this.#squares.set(key, square);
+    this.#squares.set(key, { canvas: square, left, top, edge, isStale: false });
   }
 }

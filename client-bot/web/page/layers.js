@@ -11,6 +11,8 @@ const TAGS = [
 ];
 const TOP = [142, 132, 120];
 const FACE = [84, 76, 70];
+/** The layers by their numbers in edits. */
+const KINDS = ["Blocked", "Height", "Tag"];
 /** How much of a cell the side of a wall takes, and its shadow. */
 const SIDE = 0.4;
 
@@ -20,6 +22,10 @@ export class Layers {
   #shown;
   /** By hash. */
   #contents = new Map();
+  /** By kind: the content with what scripts changed in it, once there is an edit. */
+  #edited = new Map();
+  /** Edits that came before all contents. */
+  #early = [];
   #infos = [];
   #tags = [];
   #waits = false;
@@ -29,10 +35,11 @@ export class Layers {
     [this.#game, this.#server, this.#shown] = [game, server, shown];
   }
 
-  /** A welcome has come. */
-  begin() {
+  /** A welcome has come, or other scripts have: what they changed before stays then. */
+  begin(isWelcome) {
     const before = this.#contents;
     [this.#contents, this.#infos, this.#waits] = [new Map(), this.#game.layers(), false];
+    if (isWelcome) [this.#edited, this.#early] = [new Map(), []];
     for (const info of this.#infos) {
       if (before.has(info.hash)) this.#take(info, before.get(info.hash));
       else if (info.is_missing) this.#fetch(info);
@@ -68,7 +75,32 @@ export class Layers {
     this.#contents.set(info.hash, content);
     if (this.#infos.some(({ hash }) => !this.#contents.has(hash))) return;
     this.#tags = this.#of("Tag")?.tags.map((name, at) => (TAGS.find(([, words]) => words.test(name)) ?? TAGS[at % TAGS.length])[0]);
+    this.edit(this.#early.splice(0));
     this.#shown(this);
+  }
+
+  /** Cells have changed: `[layer, cell, value]`. Returns the boxes of what looks different, in units. */
+  edit(edits) {
+    if (this.#infos.some(({ hash }) => !this.#contents.has(hash))) {
+      this.#early.push(...edits);
+      return [];
+    }
+    const boxes = [];
+    for (const [number, cell, value] of edits) {
+      const kind = KINDS[number];
+      const info = this.#of(kind);
+      if (!info) continue;
+      if (!this.#edited.has(kind)) this.#edited.set(kind, this.#contents.get(info.hash).slice());
+      const bytes = this.#edited.get(kind);
+      if (kind === "Blocked") bytes[cell >> 3] = (bytes[cell >> 3] & ~(1 << (cell & 7))) | (value << (cell & 7));
+      else if (kind === "Tag") bytes[cell] = value;
+      else [bytes[2 * cell], bytes[2 * cell + 1]] = [value & 0xff, (value >> 8) & 0xff];
+      // Sides and shadows fall on the cells around it.
+      const { cells: [width], edge } = info;
+      const [x, y] = [(cell % width) * edge, Math.floor(cell / width) * edge];
+      boxes.push([x - edge, y - edge, x + 2 * edge, y + 2 * edge]);
+    }
+    return boxes;
   }
 
   #of(kind) {
@@ -79,7 +111,7 @@ export class Layers {
   #reader(kind, value) {
     const info = this.#of(kind);
     if (!info) return undefined;
-    const content = this.#contents.get(info.hash);
+    const content = this.#edited.get(kind) ?? this.#contents.get(info.hash);
     const { cells: [width, height], edge } = info;
     const within = (at, cells) => Math.min(cells - 1, Math.max(0, Math.floor(at / edge)));
     return (x, y) => value(content, within(y, height) * width + within(x, width));

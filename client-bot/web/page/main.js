@@ -100,7 +100,7 @@ function walk() {
   game.command(walk.number, words);
 }
 
-function takeSchema() {
+function takeSchema(isWelcome) {
   const schema = game.schema();
   shown.schema = schema;
   scene.setSchema(schema);
@@ -110,7 +110,7 @@ function takeSchema() {
   shown.walk = WALKS.map((name) => schema.commands.find((c) => c.name === name && isWalk(c))).find(Boolean);
   // Keys and clicks walk.
   commands.set(schema, schema.commands.filter((command) => command !== shown.walk), context);
-  layers.begin();
+  layers.begin(isWelcome);
   shown.bar = BARS.map((name) => schema.attributes.findIndex((a) => a.name === name)).find((c) => c >= 0) ?? -1;
 }
 
@@ -120,7 +120,7 @@ function react(event) {
     case "resumed": {
       const digits = Array.from(game.ticket(), (byte) => byte.toString(16).padStart(2, "0"));
       sessionStorage.setItem("ticket", digits.join(""));
-      takeSchema();
+      takeSchema(true);
       for (const subject of ["connection", "link", "death"]) banners.set(subject, null);
       shown.retryAt = null;
       // The next time, another version is worth another reload.
@@ -128,8 +128,14 @@ function react(event) {
       break;
     }
     case "interface":
-      takeSchema();
+      takeSchema(false);
       break;
+    case "cells": {
+      const boxes = layers.edit(event.edits);
+      scene.forget(boxes);
+      if (boxes.length) minimap.forget();
+      return;
+    }
     case "link":
       banners.set("link", event.is_good ? null : { text: "The connection is unstable: nothing arrives from the server." });
       break;

@@ -38,6 +38,11 @@ export class Minimap {
     this.#land = null;
   }
 
+  /** Cells of the layers have changed. */
+  forget() {
+    this.#land = null;
+  }
+
   /** Paints the ground of a plane. */
   #show(land) {
     this.#land = land;

@@ -330,6 +330,8 @@ pub struct EventText {
     notification: Option<String>,
     /// Of a change: what it was, and is. Of a notification: its fields. An entity is its slot.
     values: Vec<serde_json::Value>,
+    /// Cells of layers that have changed: the layer by its number, the number of the cell, its value.
+    edits: Vec<[i64; 3]>,
 }
 
 impl EventText {
@@ -375,6 +377,12 @@ impl EventText {
             Type::SubscriptionLost => {
                 plain("answer", &format!("subscription {} is lost", event.request))
             }
+            Type::CellsChanged => EventText {
+                edits: (event.edits.iter())
+                    .map(|edit| [edit.layer as i64, edit.cell.into(), edit.value.into()])
+                    .collect(),
+                ..plain("cells", "")
+            },
             Type::InterfaceChanged => plain("interface", "the world's rules have changed"),
             Type::Link => {
                 let is_good = event.link == Some(LinkState::Good);

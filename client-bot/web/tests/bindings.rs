@@ -53,6 +53,7 @@ fn welcomed(made_for: &Schema, schema: &Schema) -> Client {
         doors: vec![],
         rankings: vec![],
         planes: Default::default(),
+        editable: vec![],
     });
     let mut bytes = vec![];
     length::put(body.len(), &mut bytes);

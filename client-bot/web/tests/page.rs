@@ -134,6 +134,7 @@ fn what_the_page_computes_by_itself_is_right() {
         "log",
         "look",
         "planes",
+        "layers",
         "websocket",
     ] {
         let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{name}.mjs"));

@@ -3,6 +3,7 @@
 #include "tick/census.cu"
 #include "tick/doors.cu"
 #include "tick/due.cu"
+#include "tick/edits.cu"
 #include "tick/fields.cu"
 #include "tick/hash.cu"
 #include "tick/hearings.cu"

@@ -711,6 +711,18 @@ struct alignas(8) World {
     u32 line_of_sight;
     // 1 where any of these hides entities within reach, else 0.
     u32 conceals;
+    // How many cells of layers scripts can change in a tick, and how many can differ from the
+    // file's. By layer, as edits name them: its first word, the cells of its rows in the list and
+    // in the world, and its rows, which are 0 if scripts can't change it.
+    u32 edits_max;
+    u32 edited_max;
+    u32 edit_first[3];
+    u32 edit_row[3];
+    u32 edit_width[3];
+    u32 edit_height[3];
+    // Where the symbols of tags begin in the list, and how many there are, with that of none.
+    u32 edit_symbols;
+    u32 edit_tags;
     // Tables: by kind and column.
     const int2 *bounds;
     const Initial *initials;
@@ -731,6 +743,8 @@ struct alignas(8) World {
     // entities block; both in worlds with doors.
     const i32 *walls;
     const Door *doors;
+    // The words of layers as the file has them, in worlds whose scripts change cells.
+    const i32 *layers_base;
     // The words of fields: the steps that are in force, field by field.
     const i32 *fields;
     // By field and tag: what it costs to leave a cell. By cell: its tag. By field: the goals that
@@ -766,6 +780,8 @@ struct alignas(8) World {
     u64 *ready;
     // By field, as bits of cells: goals and doors of what is in force, and of what is under way.
     u32 *field_sets;
+    // How many cells of layers differ from the file's.
+    u32 *edited;
     Observer *observers;
     // By client: the slots that it knows, ascending, each with a tier in the lowest bits.
     u32 *known;

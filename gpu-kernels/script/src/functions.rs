@@ -1,7 +1,7 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 53] = [
+pub const BUILTINS: [(&str, &str); 57] = [
     ("require", "require(condition, \"reason\")"),
     ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
@@ -35,6 +35,10 @@ pub const BUILTINS: [(&str, &str); 53] = [
     ("is_blocked", "is_blocked(place)"),
     ("height", "height(place)"),
     ("tag", "tag(place)"),
+    ("set_blocked", "set_blocked(place, condition)"),
+    ("set_height", "set_height(place, number)"),
+    ("set_tag", "set_tag(place, \"tag\")"),
+    ("clear_tag", "clear_tag(place)"),
     ("sees", "sees(place, place)"),
     ("slide", "slide(place, offset)"),
     ("first_hit", "first_hit(place, place, distance)"),
@@ -62,7 +66,7 @@ pub const BUILTINS: [(&str, &str); 53] = [
 
 /// Built-in functions that are younger than the scripts of some worlds. Where a script has a function
 /// of this name, its own is meant: no world stops compiling as there are more.
-pub const YIELDING: [&str; 25] = [
+pub const YIELDING: [&str; 29] = [
     "sine",
     "cosine",
     "angle",
@@ -70,6 +74,10 @@ pub const YIELDING: [&str; 25] = [
     "is_blocked",
     "height",
     "tag",
+    "set_blocked",
+    "set_height",
+    "set_tag",
+    "clear_tag",
     "sees",
     "slide",
     "first_hit",

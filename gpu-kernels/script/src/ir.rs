@@ -11,6 +11,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use shared::CommandKind;
+use shared::world::edit::EDIT_KIND;
 use shared::world::given::{self, FollowUp};
 
 pub use shared::world::logic::Budget;
@@ -633,7 +634,12 @@ impl Code {
         words.map(FollowUp::of)
     }
 
-    /// The notifications that it may emit.
+    /// Whether it may change cells of layers.
+    pub fn edits(&self) -> bool {
+        self.notifications().any(|n| n.kind == EDIT_KIND.0)
+    }
+
+    /// The notifications that it may emit, and edits of cells, which travel as such.
     pub fn notifications(&self) -> impl Iterator<Item = &Notify> {
         self.insts.iter().filter_map(|inst| match inst {
             Inst::Notify(notify) => Some(notify),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use shared::world::attribute::high_name;
 use shared::world::command::CommandWord;
+use shared::world::edit::EDIT_KIND;
 use shared::world::hook::HOOKS_MAX;
 use shared::world::logic::{Budget, Constants, LogicConfig, Numbers, Text};
 use shared::world::notification::{NotificationField, NotificationSchema};
@@ -99,9 +100,10 @@ impl Logic {
             .notifications
             .retain(|n| schema.notification(n.kind).is_some());
         for command in &mut logic.commands {
-            command
-                .code
-                .drop_notifications(|kind| logic.notifications.iter().any(|n| n.kind.0 == kind));
+            command.code.drop_notifications(|kind| {
+                let is_declared = logic.notifications.iter().any(|n| n.kind.0 == kind);
+                is_declared || kind == EDIT_KIND.0
+            });
         }
     }
 

@@ -621,6 +621,43 @@ fn heights_and_tags_need_their_layers() {
 }
 
 #[test]
+fn only_layers_that_the_file_says_are_editable_are_changed() {
+    let schema = Drawing::new(1, 0).schema(2);
+    let file = "[world]\nsize = [2, 2]\n[[layer]]\nname = 'tag'\neditable = true\n\
+                legend = { m = 'mud' }\ndrawing = '''\nm.\n..\n'''\n";
+    let mud = world_file::parse(file, "test").unwrap().schema;
+    for (schema, call, expected) in [
+        (
+            &schema,
+            "set_blocked(me, true)",
+            "the layer `blocked` can't be changed",
+        ),
+        (
+            &schema,
+            "set_height(me, 3)",
+            "the layer `height` can't be changed",
+        ),
+        (&schema, "clear_tag(me)", "the layer `tag` can't be changed"),
+        (
+            &mud,
+            "set_blocked(me, true)",
+            "the world has no layer `blocked`",
+        ),
+        (&mud, "set_tag(me, \"bog\")", "bog"),
+        (&mud, "set_tag(me, 3)", "expected"),
+    ] {
+        let text = format!("#[command(clients)] fn test(me: Entity) {{ {call}; }}");
+        let texts = [shared::world::logic::Text::new("test.rs", &text)];
+        let problems = common::compile_for(schema, &texts, &Constants::default()).unwrap_err();
+        let problem = problems[0].to_string();
+        assert!(problem.contains(expected), "{call}: {problem}");
+    }
+    let text = "#[command(clients)] fn test(me: Entity) { set_tag(me, \"mud\"); clear_tag(me); }";
+    let logic = compile(&mud, text);
+    assert!(logic.commands[0].code.edits());
+}
+
+#[test]
 fn nobody_is_not_seen() {
     let drawing = Drawing::new(1, 0);
     let schema = drawing.schema(2);

@@ -190,7 +190,8 @@ impl World for StillWorld<'_> {
             let columns = self.config.schema.attributes.len();
             let row = |slot: Slot| &self.snapshot.rows[slot.index() * columns..][..columns];
             let entities = self.living().map(|slot| (self.kind(slot), row(slot)));
-            layers_with(&schema.doors, &schema.layers, entities)
+            let edited = schema.layers.with_edits(&self.snapshot.edits);
+            layers_with(&schema.doors, &edited, entities)
         });
         layers.word(place)
     }

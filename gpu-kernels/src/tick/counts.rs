@@ -249,6 +249,10 @@ counts! {
         /// Notifications.
         notifications => Counter "myriad_notifications_total";
             counters.notifications_total().min(frame.notifications_max);
+        /// Cells of layers that scripts changed.
+        edits => Counter "myriad_edits_total"; 0;
+        /// Changes of cells beyond `limits.edits_per_tick` or `limits.edited_cells`, or to a tag that the world lacks.
+        edits_dropped => Counter "myriad_edits_dropped_total"; 0;
         /// Notifications beyond `limits.notifications_per_tick`: the last.
         notifications_dropped => Counter "myriad_notifications_dropped_total";
             counters.notifications_total().saturating_sub(frame.notifications_max);

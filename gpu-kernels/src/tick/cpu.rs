@@ -120,6 +120,8 @@ struct State {
     layers: Layers,
     /// Whether doors block other cells than in the tick before.
     doors_moved: bool,
+    /// Whether scripts changed walls at the end of the tick before.
+    walls_edited: bool,
     fields: Fields,
     /// It follows from the slots.
     counted: Counted,
@@ -184,6 +186,7 @@ impl CpuBackend {
                 past: Past::new(config),
                 layers: config.schema.layers.clone(),
                 doors_moved: false,
+                walls_edited: false,
                 fields: Fields::default(),
                 counted: Counted::default(),
                 ranked: Ranked::new(&config.schema.rankings),
@@ -391,6 +394,7 @@ impl Backend for CpuBackend {
         if let Some(motion) = &mut self.motion {
             motion.restore(snapshot, columns);
         }
+        self.state.layers = self.config.schema.layers.with_edits(&snapshot.edits);
         let fields = &self.config.schema.fields;
         (self.state.fields).restore(&self.workers, fields, &snapshot.fields, snapshot.tick);
         self.state.observers.copy_from_slice(&snapshot.observers);

@@ -22,8 +22,9 @@
 //! | `held` | the things of each holder, likewise |
 //! | `doors` | the cells that entities block, likewise |
 //! | `fields` | flow fields, likewise |
+//! | `edits` | cells of layers that scripts change, after the stage `interest` |
 //! | `atomic` | atomic commands, within the stage `merge` |
-//! | `deferred`, `regions`, `timed`, `field_state`, `snapshot`, `copy` | copying parts of the state between host and device |
+//! | `deferred`, `regions`, `timed`, `field_state`, `edit_state`, `snapshot`, `copy` | copying parts of the state between host and device |
 
 mod atomic;
 mod backend;
@@ -33,6 +34,8 @@ mod deferred;
 mod doors;
 mod download;
 mod due;
+mod edit_state;
+mod edits;
 mod field_state;
 mod fields;
 mod hash;

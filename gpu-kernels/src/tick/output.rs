@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use device::HostVec;
 use serde::{Deserialize, Serialize};
+use shared::world::edit::Edit;
 use shared::world::id::CAPACITY_MAX;
 use shared::{ClientRow, CommandKind, EntityId, Refusal, Slot, Tick};
 
@@ -27,8 +28,12 @@ pub struct TickOutput {
     /// The entities with a new course.
     pub courses: Courses,
     /// Notifications of commands in command order, then of items with a new owner and of
-    /// the fallen, each by slot.
+    /// the fallen, each by slot. Those of [`EDIT_KIND`](shared::world::edit::EDIT_KIND) are what
+    /// scripts asked to change.
     pub notifications: Vec<Notification>,
+    /// The cells of layers that are something else after the tick, in the order of their
+    /// notifications: a later edit of a cell is the one that stays.
+    pub edits: Vec<Edit>,
     /// The commands of clients that had no effect, ascending.
     pub refused: Vec<RefusedCommand>,
     pub deliveries: Deliveries,

@@ -7,6 +7,7 @@
 mod check;
 
 use serde::{Deserialize, Serialize};
+use shared::world::edit::Edit;
 use shared::world::logic::LogicConfig;
 use shared::world::mix::mix;
 use shared::{ClientRow, EntityId, Schema, Slot, Tick};
@@ -99,6 +100,10 @@ pub struct Snapshot {
     /// without are as they were.
     #[serde(skip)]
     pub fields: Vec<FieldState>,
+    /// The cells of layers that differ from those of the world's file, ascending by layer and cell.
+    /// Checkpoints have them as they have `fields`.
+    #[serde(skip)]
+    pub edits: Vec<Edit>,
     /// The world's scripts, with the numbers of their names.
     pub logic: LogicConfig,
 }
@@ -206,6 +211,9 @@ impl StateHash {
         }
         for (number, field) in snapshot.fields.iter().enumerate() {
             hash.add(part::TRACKS, field.element(number));
+        }
+        for edit in &snapshot.edits {
+            hash.add(part::TRACKS, edit.element());
         }
         let resting = snapshot.ready.len() / snapshot.states.len().max(1);
         for (i, &ready) in snapshot.ready.iter().enumerate() {

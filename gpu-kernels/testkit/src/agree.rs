@@ -5,6 +5,7 @@ use std::fmt::{self, Debug, Display};
 use gpu_kernels::{
     Birth, Counts, Delivery, Notification, RefusedCommand, Snapshot, StateHash, TickOutput,
 };
+use shared::world::edit::Edit;
 use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
 
 use crate::oracle::OracleOutput;
@@ -52,6 +53,7 @@ pub fn compare_with_oracle(
         causes: &causes,
         actors: &actors,
         notifications: &expected.notifications,
+        edits: &expected.edits,
         refused: &expected.refused,
         deliveries: (0..config.limits.clients)
             .map(|client| expected.deliveries.get(&client).map_or(&[][..], |all| all))
@@ -163,6 +165,7 @@ struct Parts<'a> {
     causes: &'a [u16],
     actors: &'a [u32],
     notifications: &'a [Notification],
+    edits: &'a [Edit],
     refused: &'a [RefusedCommand],
     /// By client.
     deliveries: Vec<&'a [Delivery]>,
@@ -198,6 +201,7 @@ impl<'a> Parts<'a> {
             causes: &output.changes.causes,
             actors: &output.changes.actors,
             notifications: &output.notifications,
+            edits: &output.edits,
             refused: &output.refused,
             deliveries: rows.clone().map(|row| output.deliveries.of(row)).collect(),
             hearings: rows.map(|row| output.hearings.of(row)).collect(),
@@ -223,6 +227,7 @@ impl<'a> Parts<'a> {
             found.notifications,
             debug,
         )?;
+        same_list("edits", self.edits, found.edits, debug)?;
         same_list("refused commands", self.refused, found.refused, debug)?;
         for (client, (a, b)) in self.deliveries.iter().zip(&found.deliveries).enumerate() {
             same_list(

@@ -17,12 +17,14 @@
 //! | `notifications` | notifications of commands, items and the fallen |
 //! | `walls` | what walls hold up |
 //! | `fields` | flow fields |
+//! | `edits` | cells of layers that scripts changed |
 //! | `things` | entities without a place, and who holds them |
 //! | `zones` | the commands of hooks; who crosses the borders of zones |
 //! | `hearings` | the notifications that reach each client by place |
 
 mod atomic;
 mod commands;
+mod edits;
 mod fields;
 mod hearings;
 mod interest;
@@ -48,6 +50,7 @@ use script::Logic;
 use script::logic::with_logic;
 use shared::world::attribute::{halves, joined};
 use shared::world::birthplace::Birthplace;
+use shared::world::edit::{Edit, LayerKind};
 use shared::world::initial::Choice;
 use shared::world::mix::Random;
 use shared::{AttributeType, Audience, EntityId, MergeRule, Occasion, Slot, Tick, WorldConfig};
@@ -90,6 +93,8 @@ pub struct Oracle {
     /// The cells that entities block, as at the start of the tick.
     closed: BTreeSet<[i32; 2]>,
     fields: Vec<OracleField>,
+    /// The cells of layers that scripts changed, if they are not as the file has them.
+    edited: BTreeMap<(LayerKind, u32), i32>,
 }
 
 /// A slot with its entity.
@@ -131,6 +136,8 @@ pub struct OracleOutput {
     pub causes: BTreeMap<(u32, u16), (u16, u32)>,
     /// Notifications of commands, of items with a new owner, and of the fallen, in this order.
     pub notifications: Vec<Notification>,
+    /// Cells of layers that are something else after the tick, in the order of notifications.
+    pub edits: Vec<Edit>,
     /// By client; clients without deliveries are missing.
     pub deliveries: BTreeMap<u32, Vec<Delivery>>,
     /// By client: places in `notifications`; clients without hearings are missing.
@@ -186,6 +193,7 @@ impl Oracle {
             standings: vec![],
             closed: BTreeSet::new(),
             fields: vec![OracleField::default(); config.schema.fields.len()],
+            edited: BTreeMap::new(),
         };
         oracle.begin_fields();
         oracle
@@ -244,6 +252,7 @@ impl Oracle {
         changed.retain(|&slot| alive.iter().any(|entity| entity.slot.0 == slot));
         self.deliver(&changed, &mut out);
         self.find_hearings(&mut out);
+        self.change_cells(&mut out);
         self.tick = Tick(self.tick.0.wrapping_add(1));
         out.hash = self.hash();
         out
@@ -292,6 +301,7 @@ impl Oracle {
             next_sequence: self.next_sequence,
             deferred: self.deferred.iter().map(Waiting::stored).collect(),
             fields: self.field_states(),
+            edits: self.edits(),
             logic: self.config.logic.clone(),
         }
     }

@@ -223,6 +223,7 @@ pub(super) fn build(
         rewinds: scripted(|d| d.rewinds),
         is_atomic: scripted(|d| d.reasons.atomic_per_tick.is_some()),
         is_heard: scripted(|d| !d.notifications.is_empty()),
+        has_editable: schema.layers.has_editable(),
         has_texts: schema.has_texts(),
         notifies: !notifications.is_empty(),
     };
@@ -444,6 +445,7 @@ fn largest_welcome(schema: &Schema) -> Welcome {
         forecast: vec![0; FORECAST_BYTES_MAX],
         servers: vec!["0".repeat(ADDRESS_BYTES_MAX); SERVERS_MAX],
         reasons: vec!["0".repeat(REASON_BYTES_MAX); REASONS_MAX],
+        editable: LayerKind::ALL.to_vec(),
         layers: vec![largest_layer(); 3],
         doors: vec![largest_door(); KINDS_MAX],
         rankings: RankingInfo::all(schema),
@@ -454,6 +456,7 @@ fn largest_welcome(schema: &Schema) -> Welcome {
 /// The longest description of a layer.
 fn largest_layer() -> LayerInfo {
     LayerInfo {
+        is_editable: true,
         kind: LayerKind::Tag,
         cells: [u32::MAX; 2],
         edge_bits: u8::MAX,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use shared::world::edit::LayerKind;
 use shared::world::field::{
     COST_MAX, FIELD_CELLS_MAX, FIELDS_MAX, Field, Goals, REFRESH_TICKS_MAX,
 };
@@ -33,6 +34,16 @@ pub(super) fn fields(
     if let Err(beyond) = check_number(walls, raw.len()) {
         problems.take::<()>(Err(beyond));
         return vec![];
+    }
+    for layer in [LayerKind::Blocked, LayerKind::Tag] {
+        if schema.layers.is_editable(layer) {
+            let name = layer.name();
+            let message = format!(
+                "expected no field where the layer `{name}` is editable: fields don't know edits"
+            );
+            problems.take::<()>(problem("field", message));
+            return vec![];
+        }
     }
     let mut fields: Vec<Field> = vec![];
     let count = u32::try_from(raw.len()).unwrap_or(u32::MAX);

@@ -7,6 +7,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use shared::wire::layers::TAGS_MAX;
+use shared::world::edit::LayerKind;
 use shared::world::fixed::Fixed;
 use shared::world::layer::{CELLS_MAX, Layers, Sheet, Sheets, cells_of};
 use shared::world::logic::Text;
@@ -59,11 +60,29 @@ pub(super) fn read(
         };
         problems.take(added);
     }
+    problems.take(set_editable(raw, &mut read.sheets));
     if !atlas.is_empty() {
         let free = problems.take(wall_between(atlas, raw, &seen, &mut read.sheets));
         read.sheets.home = free.map_or([0; 2], |()| atlas.size);
     }
     read
+}
+
+/// Notes which layers scripts can change: those of one name are one layer.
+fn set_editable(raw: &raw::World, sheets: &mut Sheets) -> Result<(), Problem> {
+    for kind in LayerKind::ALL {
+        let mut own = raw.layer.iter().filter(|layer| layer.name == kind.name());
+        let Some(first) = own.next() else { continue };
+        if own.any(|layer| layer.editable != first.editable) {
+            let key = format!("layer.{}.editable", kind.name());
+            return problem(
+                key,
+                "expected the same in all planes, as their cells are one grid",
+            );
+        }
+        sheets.editable[kind as usize] = first.editable;
+    }
+    Ok(())
 }
 
 /// Adds a layer of the world itself, or one of a plane to all of its copies.

@@ -22,6 +22,8 @@ pub(super) struct Needs<'a> {
     pub reloads: bool,
     /// Whether commands emit notifications: then there must be room for them.
     pub is_heard: bool,
+    /// Whether scripts can change cells of layers: their edits travel as notifications.
+    pub has_editable: bool,
     /// Whether scripts ask where entities were.
     pub rewinds: bool,
     /// Whether any command is atomic.
@@ -129,11 +131,16 @@ fn of_tick(
     let subscriptions = ranges.subscriptions_per_client;
     let is_subscribed = subscriptions.value(given.subscriptions_per_client) > 0 && needs.notifies;
     // One per command, and one per entity that falls or is picked.
-    ranges.notifications_per_tick.default = match needs.is_heard || is_subscribed || needs.reloads {
-        true => (commands + capacity).min(INDEX_MAX),
-        false => 0,
-    };
-    ranges.notifications_per_tick.min = u64::from(needs.is_heard);
+    ranges.notifications_per_tick.default =
+        match needs.is_heard || needs.has_editable || is_subscribed || needs.reloads {
+            true => (commands + capacity).min(INDEX_MAX),
+            false => 0,
+        };
+    ranges.notifications_per_tick.min = u64::from(needs.is_heard || needs.has_editable);
+    if needs.has_editable {
+        (ranges.edits_per_tick.min, ranges.edits_per_tick.default) = (1, 256);
+        (ranges.edited_cells.min, ranges.edited_cells.default) = (1, 65_536);
+    }
 }
 
 /// Frames of the stream and datagrams name ticks by 16 bits, which the receiver completes with

@@ -198,6 +198,9 @@ pub struct Layer {
     pub legend: BTreeMap<String, toml::Value>,
     #[serde(default)]
     pub tags: Vec<String>,
+    /// Whether scripts can change its cells.
+    #[serde(default)]
+    pub editable: bool,
 }
 
 #[derive(Deserialize)]

@@ -3,6 +3,7 @@ use shared::Fixed;
 use shared::world::command::Senders;
 use shared::world::config::{Fall, Motion};
 use shared::world::door::Door;
+use shared::world::edit::LayerKind;
 use shared::world::initial::Choice;
 use shared::world::schema::KindRegions;
 use shared::world::spawn::SpawnArea;
@@ -1394,6 +1395,50 @@ fn layers_are_part_of_what_worlds_are_compared_by_and_of_the_state_hash() {
     assert_ne!(worlds[0].logic.hash(), worlds[1].logic.hash());
     assert_eq!(worlds[0].schema, worlds[2].schema);
     assert_eq!(worlds[0].logic.hash(), worlds[2].logic.hash());
+}
+
+#[test]
+fn layers_change_where_the_file_says_so_and_not_below_fields() {
+    let file = with_layer(
+        "name = 'blocked'\neditable = true\ndrawing = '''\n....\n....\n....\n'''\n\
+         [[layer]]\nname = 'height'\ncell = 4\ndrawing = '1'",
+    );
+    let config = world_file::parse(&file, "w.toml").unwrap();
+    let of = |kind| config.schema.layers.is_editable(kind);
+    assert_eq!(LayerKind::ALL.map(of), [true, false, false]);
+    let limits = &config.limits;
+    assert_eq!((limits.edits_per_tick, limits.edited_cells), (256, 65_536));
+    assert!(limits.notifications_per_tick > 0);
+    let fixed = world_file::parse(&file.replace("editable = true\n", ""), "w.toml").unwrap();
+    assert_ne!(fixed.schema.layers.hash(), config.schema.layers.hash());
+    assert_eq!(fixed.limits.edits_per_tick, 0);
+    for (more, expected) in [
+        (
+            "[limits]\nedits_per_tick = 0",
+            "limits.edits_per_tick: expected 1 to 65536, found 0",
+        ),
+        (
+            "[limits]\nnotifications_per_tick = 0",
+            "limits.notifications_per_tick: expected 1 to 2147483647, found 0",
+        ),
+        (
+            "[[kind]]\nname = 'player'\n[[field]]\nname = 'a'\nkind = 'player'\nrefresh_ticks = 1",
+            "field: expected no field where the layer `blocked` is editable: fields don't know edits",
+        ),
+    ] {
+        assert_eq!(
+            rejected(&format!("{file}\n{more}")),
+            format!("w.toml: {expected}")
+        );
+    }
+    let planes = "[[plane]]\nname = 'cave'\nsize = [4, 3]\n[[layer]]\nname = 'blocked'\nplane = 'cave'\n\
+                  drawing = '''\n....\n....\n....\n'''";
+    let expected =
+        "layer.blocked.editable: expected the same in all planes, as their cells are one grid";
+    assert_eq!(
+        rejected(&format!("{file}\n{planes}")),
+        format!("w.toml: {expected}")
+    );
 }
 
 #[test]

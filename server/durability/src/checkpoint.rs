@@ -10,6 +10,7 @@
 //! | CRC-32C of the head up to here | 4 |
 //! | the world, its state and its clients | |
 //! | what few worlds have: texts, fields | |
+//! | what fewer have: edited cells | |
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,6 +19,7 @@ use gpu_kernels::tick::state::FieldState;
 use gpu_kernels::{Birth, Snapshot, StateHash};
 use serde::{Deserialize, Serialize};
 use shared::wire::{DecodeError, codec};
+use shared::world::edit::Edit;
 use shared::world::words::TextHandle;
 use shared::{EntityId, Text, WorldConfig};
 use thiserror::Error;
@@ -133,9 +135,12 @@ pub fn encode(body: &Body) -> Vec<u8> {
         births: &body.births,
         deaths: &body.deaths,
     });
-    let extras = Extras::of(body);
-    if extras != Extras::default() {
+    let (extras, edits) = (Extras::of(body), &body.snapshot.edits);
+    if extras != Extras::default() || !edits.is_empty() {
         bytes.extend(codec::to_bytes(&extras));
+    }
+    if !edits.is_empty() {
+        bytes.extend(codec::to_bytes(edits));
     }
     bytes
 }
@@ -144,9 +149,12 @@ pub fn encode(body: &Body) -> Vec<u8> {
 pub fn decode(bytes: &[u8]) -> Result<Body<StoredWorld>, DecodeError> {
     let (mut body, rest) = codec::split_first::<BODY_BYTES_MAX, Body<StoredWorld>>(bytes)?;
     if !rest.is_empty() {
-        let extras = codec::from_bytes::<BODY_BYTES_MAX, Extras>(rest)?;
+        let (extras, rest) = codec::split_first::<BODY_BYTES_MAX, Extras>(rest)?;
         body.roster.texts = extras.texts;
         body.snapshot.fields = extras.fields;
+        if !rest.is_empty() {
+            body.snapshot.edits = codec::from_bytes::<BODY_BYTES_MAX, Vec<Edit>>(rest)?;
+        }
     }
     Ok(body)
 }

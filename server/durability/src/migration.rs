@@ -24,6 +24,7 @@ mod tests;
 
 use gpu_kernels::tick::state::{SlotState, Snapshot};
 use gpu_kernels::{RestoreError, StateHash};
+use shared::world::edit::Edit;
 use shared::{ClientRow, Tick, WorldConfig};
 use thiserror::Error;
 
@@ -108,6 +109,13 @@ pub fn migrate(
     names.describe(&mut changes);
     let mut snapshot = empty(given, &kept.snapshot);
     let removed = slots::migrate(&names, &kept.snapshot, &mut snapshot, options, &mut changes)?;
+    keep_edits(
+        &old_world,
+        given,
+        &kept.snapshot.edits,
+        &mut snapshot,
+        &mut changes,
+    );
     waiting::migrate(&names, &kept.snapshot, &mut snapshot, &mut changes);
     let mut roster = kept.roster;
     clients::migrate(
@@ -187,7 +195,27 @@ fn empty(given: &WorldConfig, kept: &Snapshot) -> Snapshot {
         deferred: vec![],
         // They are taken anew, as goals and doors are now.
         fields: vec![Default::default(); given.schema.fields.len()],
+        edits: vec![],
         logic: given.logic.clone(),
+    }
+}
+
+/// Keeps the cells that scripts changed, where the layers are those that they were made in.
+fn keep_edits(
+    old: &WorldConfig,
+    given: &WorldConfig,
+    edits: &[Edit],
+    snapshot: &mut Snapshot,
+    changes: &mut Changes,
+) {
+    let is_same = old.schema.layers.hash() == given.schema.layers.hash();
+    if is_same && edits.len() <= given.limits.edited_cells as usize {
+        snapshot.edits = edits.to_vec();
+    } else if !edits.is_empty() {
+        let cells = counted(edits.len() as u64, "cell", "cells");
+        changes.say(format!(
+            "layers: {cells} that scripts changed are as the file has them"
+        ));
     }
 }
 

@@ -14,6 +14,8 @@ use gpu_kernels::listen::Before;
 use gpu_kernels::{Snapshot, TickOutput};
 use shared::wire::movement::{EncodedPosition, MovementCodec, PackedEntity, Tail};
 use shared::world::columns::Columns;
+use shared::world::edit::Edit;
+use shared::world::layer::Layers;
 use shared::world::words::TextHandle;
 use shared::{Course, EntityId, Name, Slot, Text, Tick, WorldConfig};
 
@@ -48,6 +50,8 @@ pub struct Mirror {
     pub rankings: Rankings,
     /// What the texts of attributes say; empty in a gateway, which only passes them on.
     pub texts: HashMap<TextHandle, Text>,
+    /// Those of the world, with what scripts changed in them; without doors.
+    layers: Layers,
 }
 
 /// The layout that all entities of a world share.
@@ -151,6 +155,7 @@ impl Mirror {
             shared: schema.world_entity().map(|entity| entity.slot),
             rankings: Rankings::new(schema),
             texts: HashMap::new(),
+            layers: schema.layers.clone(),
         };
         if let (Some(entity), Some(kind)) = (schema.world_entity(), schema.world_kind) {
             let row = schema.default_row(usize::from(kind));
@@ -168,6 +173,7 @@ impl Mirror {
     pub fn restore(&mut self, workers: &Workers, snapshot: &Snapshot) {
         self.tick = Tick(snapshot.tick.0.wrapping_sub(1));
         self.rows.copy_from_slice(&snapshot.rows);
+        self.edit(&snapshot.edits);
         let parts = workers.parts_of(self.entities.len(), GRAIN);
         let mut rest = self.part();
         let mut tasks = Vec::with_capacity(parts);
@@ -193,6 +199,7 @@ impl Mirror {
     /// once.
     pub fn apply(&mut self, workers: &Workers, output: &TickOutput) {
         self.tick = output.tick;
+        self.edit(&output.edits);
         self.part().take_births(output);
         // Also those that were born in this tick.
         for entity in &output.deaths {
@@ -216,6 +223,18 @@ impl Mirror {
             rest = later;
         }
         workers.run(tasks, |part| part.take(output));
+    }
+
+    /// Changes cells of layers.
+    pub fn edit(&mut self, edits: &[Edit]) {
+        for edit in edits {
+            self.layers.edit(edit);
+        }
+    }
+
+    /// The layers of the world, with what scripts changed in them; without doors.
+    pub fn layers(&self) -> &Layers {
+        &self.layers
     }
 
     /// All entities.

@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use shared::wire::control::{Quotas, Ticket};
-use shared::wire::layers::LayerInfo;
+use shared::wire::layers::{LayerInfo, LayerKind};
 use shared::wire::rankings::RankingInfo;
-use shared::wire::{LONGER_WELCOME_VERSION, PLANES_VERSION, codec, length};
+use shared::wire::{EDITS_VERSION, LONGER_WELCOME_VERSION, PLANES_VERSION, codec, length};
 use shared::{ClientRow, EntityId, Schema, Tick, WorldConfig};
 
 use crate::servers::Others;
@@ -18,6 +18,7 @@ pub struct SharedWelcome {
     doors: Bytes,
     rankings: Bytes,
     planes: Bytes,
+    editable: Bytes,
 }
 
 /// The fields that differ by client.
@@ -50,13 +51,14 @@ impl SharedWelcome {
             doors: codec::to_bytes(&schema.doors).into(),
             rankings: codec::to_bytes(&RankingInfo::all(&config.schema)).into(),
             planes: codec::to_bytes(&schema.atlas).into(),
+            editable: codec::to_bytes(&editable(layers)).into(),
         }
     }
 
     /// The bytes of a [`Welcome`](shared::wire::control::Welcome) with the length in front of
     /// them, in parts, as clients of a version read it. Its fields are written one after the other,
     /// so parts can be joined.
-    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 8] {
+    pub fn parts(&self, own: &OwnWelcome<'_>, version: u16) -> [Bytes; 9] {
         let mut head = codec::to_bytes(&(
             own.tick,
             own.entity,
@@ -79,13 +81,28 @@ impl SharedWelcome {
             true => Bytes::new(),
             false => self.planes.clone(),
         };
+        let editable = match version < EDITS_VERSION {
+            true => Bytes::new(),
+            false => self.editable.clone(),
+        };
         let servers = Bytes::from(servers);
-        let rest = [world, servers, reasons, layers, doors, rankings, planes];
+        let rest = [
+            world, servers, reasons, layers, doors, rankings, planes, editable,
+        ];
         let len = head.len() + rest.iter().map(Bytes::len).sum::<usize>();
         let mut begin = vec![];
         length::put(len, &mut begin);
         begin.extend_from_slice(&head);
-        let [world, servers, reasons, layers, doors, rankings, planes] = rest;
+        let [
+            world,
+            servers,
+            reasons,
+            layers,
+            doors,
+            rankings,
+            planes,
+            editable,
+        ] = rest;
         [
             begin.into(),
             world,
@@ -95,15 +112,21 @@ impl SharedWelcome {
             doors,
             rankings,
             planes,
+            editable,
         ]
     }
+}
+
+/// The layers whose cells scripts change.
+fn editable(layers: &[LayerInfo]) -> Vec<LayerKind> {
+    let editable = layers.iter().filter(|layer| layer.is_editable);
+    editable.map(|layer| layer.kind).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use shared::wire::PROTOCOL_VERSION;
     use shared::wire::control::Welcome;
-    use shared::wire::layers::LayerKind;
     use shared::world::door::Door;
     use shared::world::plane::{Atlas, Declared};
     use shared::world::ranking::Ranking;
@@ -150,6 +173,7 @@ mod tests {
             hash: 77,
             packed_bytes: 19,
             tags: vec![],
+            is_editable: true,
         }];
         let shared = SharedWelcome::new(&config, &schema, &forecast, &layers);
         let mut long = vec![];
@@ -184,6 +208,7 @@ mod tests {
                 doors: schema.doors.clone(),
                 rankings: rankings.clone(),
                 planes: schema.atlas.clone(),
+                editable: vec![LayerKind::Blocked],
             };
             let whole = codec::to_bytes(&welcome);
             let mut expected = vec![];
@@ -196,7 +221,8 @@ mod tests {
             let processed = codec::to_bytes(&welcome.processed).len();
             let doors = codec::to_bytes(&welcome.doors).len();
             let planes = codec::to_bytes(&welcome.planes).len();
-            let new = processed + doors + codec::to_bytes(&rankings).len() + planes;
+            let editable = codec::to_bytes(&welcome.editable).len();
+            let new = processed + doors + codec::to_bytes(&rankings).len() + planes + editable;
             assert_eq!(before.len() + new, parts.concat().len());
             long.push(parts[1].as_ptr());
         }

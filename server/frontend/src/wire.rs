@@ -20,7 +20,7 @@ use shared::wire::DecodeError;
 use thiserror::Error;
 
 /// Another one for each change of a layout.
-pub const VERSION: u8 = 5;
+pub const VERSION: u8 = 6;
 /// The most bytes of a message.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 20;
 

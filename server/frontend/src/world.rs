@@ -6,6 +6,7 @@ use script::{Forecast, Logic};
 use shared::wire::commands::CommandCodec;
 use shared::wire::control::Interface;
 use shared::wire::stream::StreamCodec;
+use shared::wire::{EDITS_VERSION, PROTOCOL_VERSION_MIN, TEXTS_VERSION};
 use shared::{CommandKind, NotificationKind, Schema, WorldConfig};
 
 use crate::layers::{PackedLayers, SharedLayers};
@@ -29,8 +30,8 @@ pub struct SessionWorld {
     per_tick: Vec<u8>,
     /// The notification that finds the clients near a speaker.
     pub say: Option<NotificationKind>,
-    /// Whether it has texts, which older clients don't know.
-    pub has_texts: bool,
+    /// The oldest protocol version whose clients know all that the world has.
+    pub version_min: u16,
 }
 
 impl SessionWorld {
@@ -65,7 +66,7 @@ impl SessionWorld {
             stream: StreamCodec::new(&config.schema),
             per_tick: per_tick(&config.schema),
             say: config.schema.say().map(|(_, notification)| notification),
-            has_texts: config.schema.has_texts(),
+            version_min: version_min(&config.schema),
             config: config.clone(),
         }
     }
@@ -115,6 +116,17 @@ impl SessionWorld {
             commands,
             &self.served_layers,
         ))
+    }
+}
+
+/// The oldest protocol version whose clients know all that a world has.
+fn version_min(schema: &Schema) -> u16 {
+    if schema.layers.has_editable() {
+        EDITS_VERSION
+    } else if schema.has_texts() {
+        TEXTS_VERSION
+    } else {
+        PROTOCOL_VERSION_MIN
     }
 }
 

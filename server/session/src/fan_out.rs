@@ -169,6 +169,9 @@ impl Session {
         }
         scratch.moved.clear();
         let is_thin = self.stream.is_filling();
+        if view.world.config.limits.edits_per_tick > 0 {
+            self.edits.write(view, is_thin, &mut frame);
+        }
         let bytes_max = self.bytes_max(view);
         let may_wait = is_thin || bytes_max.is_some();
         if let Some(slot) = view.mirror.shared() {

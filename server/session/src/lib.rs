@@ -14,6 +14,7 @@
 //! | [`fan_out`] | what is sent to the client of one tick; its frame of the stream |
 //! | `movement` | the datagrams of that tick |
 //! | `layers` | the layers that the client has asked for |
+//! | `edits` | the cells of layers that scripts changed, as it is sent them |
 //! | `rankings` | the rankings that it has asked for |
 //! | [`flow`] | an estimate of the client's link |
 //! | [`notices`] | the notices of that tick |
@@ -25,6 +26,7 @@
 pub mod acknowledgement;
 pub mod backlog;
 pub mod commands;
+mod edits;
 pub mod fan_out;
 pub mod flow;
 pub mod frame;
@@ -57,6 +59,7 @@ use shared::{ClientRow, EntityId, Limits, Tick};
 use acknowledgement::PendingMovement;
 use backlog::Backlog;
 use commands::Processed;
+use edits::Edits;
 use flow::Flow;
 use layers::Layers;
 use planned::Planned;
@@ -106,6 +109,7 @@ pub struct Session {
     /// Answers for the next frame.
     answers: Vec<Reply>,
     layers: Layers,
+    edits: Edits,
     rankings: Rankings,
     /// Talk to the client in the next frame's tick, each with its index among all talk of the
     /// tick.
@@ -172,6 +176,7 @@ impl Session {
             planned: Planned::default(),
             answers: vec![],
             layers: Layers::default(),
+            edits: Edits::default(),
             rankings: Rankings::default(),
             talk: vec![],
             near: TalkBudget::default(),

@@ -289,12 +289,12 @@ impl World for Before<'_> {
 
     fn layer(&self, place: i32) -> i32 {
         let layers = self.layers.get_or_init(|| {
-            let schema = &self.config.schema;
+            let doors = &self.config.schema.doors;
             let living = self.living();
             let rows = living
                 .iter()
                 .map(|spot| (spot.kind, self.mirror.row(spot.entity.slot)));
-            layers_with(&schema.doors, &schema.layers, rows)
+            layers_with(doors, self.mirror.layers(), rows)
         });
         layers.word(place)
     }

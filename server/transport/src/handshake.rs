@@ -14,7 +14,7 @@ use platform::audit::Audit;
 use quic::StreamEnd;
 use shared::wire::close::{Close, Redirect, Update};
 use shared::wire::control::{HELLO_BYTES_MAX, Hello};
-use shared::wire::{DecodeError, PROTOCOL_VERSION, PROTOCOL_VERSION_MIN, TEXTS_VERSION};
+use shared::wire::{DecodeError, PROTOCOL_VERSION};
 
 use super::client_link::ClientLink;
 
@@ -72,8 +72,8 @@ impl Room {
 pub struct Arrival {
     pub address: IpAddr,
     pub now: Moment,
-    /// Whether the world has texts, which older clients don't know.
-    pub has_texts: bool,
+    /// The oldest protocol version whose clients know all that the world has.
+    pub version_min: u16,
 }
 
 /// Why a client is not admitted.
@@ -132,8 +132,7 @@ impl HelloReader {
         let bytes = &self.bytes[LENGTH_BYTES..];
         // Another version may have another hello.
         let version = Hello::version(bytes).map_err(|error| malformed(&error))?;
-        let is_known = (PROTOCOL_VERSION_MIN..=PROTOCOL_VERSION).contains(&version);
-        if !is_known || arrival.has_texts && version < TEXTS_VERSION {
+        if !(arrival.version_min..=PROTOCOL_VERSION).contains(&version) {
             let update = Update::of_server(admission.update_url.as_deref());
             let reason = update.reason(&format!(
                 "the client speaks protocol version {version}, the server {PROTOCOL_VERSION}"

@@ -209,7 +209,7 @@ impl Shard {
                     let arrival = Arrival {
                         address: pending.address.ip(),
                         now: link.moment(),
-                        has_texts: self.world.session.has_texts,
+                        version_min: self.world.session.version_min,
                     };
                     match pending.hello.read(link, &self.world.admission, arrival) {
                         Ok(Some(admitted)) => {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::layers::{self, LayerInfo};
+use super::layers::{self, LayerInfo, LayerKind};
 use super::rankings::RankingInfo;
 use super::{DecodeError, FRAME_BYTES_MAX, codec};
 use crate::world::command::CommandSchema;
@@ -91,6 +91,9 @@ pub struct Welcome {
     /// Where the world's planes are. Clients before [`PLANES_VERSION`](super::PLANES_VERSION) are not
     /// sent it.
     pub planes: Atlas,
+    /// The layers whose cells scripts change, ascending. Clients before
+    /// [`EDITS_VERSION`](super::EDITS_VERSION) are not sent it.
+    pub editable: Vec<LayerKind>,
 }
 
 /// Limits of a client, and how long the server waits for it.
@@ -176,7 +179,7 @@ impl Welcome {
     /// Reads a welcome and checks its schema, so that building codecs from it can't
     /// fail.
     pub fn decode(bytes: &[u8]) -> Result<Welcome, DecodeError> {
-        let welcome: Welcome = codec::from_wire::<WELCOME_BYTES_MAX, _>(bytes)?;
+        let mut welcome: Welcome = codec::from_wire::<WELCOME_BYTES_MAX, _>(bytes)?;
         if welcome.tick > Tick::MAX {
             return Err(DecodeError::OutOfRange {
                 what: "the tick of the welcome",
@@ -193,6 +196,13 @@ impl Welcome {
         }
         welcome.schema.check()?;
         let (size, symbols) = (welcome.schema.world.size_raw(), &welcome.schema.symbols);
+        if !welcome.editable.is_sorted_by(|a, b| a < b) {
+            let what = "the layers that change are not in order";
+            return Err(DecodeError::Malformed(what.to_owned()));
+        }
+        for layer in &mut welcome.layers {
+            layer.is_editable = welcome.editable.contains(&layer.kind);
+        }
         layers::check(&welcome.layers, size, symbols.len())
             .map_err(|what| DecodeError::Malformed(what.to_owned()))?;
         let (kinds, attributes) = (&welcome.schema.kinds, &welcome.schema.attributes);

@@ -15,16 +15,9 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use crate::world::edit::LayerKind;
 use crate::world::layer::{CELLS_MAX, Layers, Sheet, Sheets, cells_of};
 use crate::world::mix::hash_of;
-
-/// What the cells of a layer are. A world has at most one of each, in this order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum LayerKind {
-    Blocked,
-    Height,
-    Tag,
-}
 
 /// A layer of a world.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +33,10 @@ pub struct LayerInfo {
     pub packed_bytes: u32,
     /// Of the layer of tags: the symbols of the tags 1, 2, …
     pub tags: Vec<i32>,
+    /// Whether scripts change its cells, so that clients are sent [edits](crate::world::edit). A welcome
+    /// has it in a field of its own, as older clients know nothing of it.
+    #[serde(skip)]
+    pub is_editable: bool,
 }
 
 /// Why bytes are not the content of a layer.
@@ -73,30 +70,11 @@ pub const LAYER_PACKED_BYTES_MAX: usize = packed_max(LAYER_BYTES_MAX);
 /// The most bytes of a content in one message.
 pub const LAYER_PART_BYTES_MAX: usize = (1 << 16) - 1;
 
-impl LayerKind {
-    /// As world files have it.
-    pub fn name(self) -> &'static str {
-        match self {
-            LayerKind::Blocked => "blocked",
-            LayerKind::Height => "height",
-            LayerKind::Tag => "tag",
-        }
-    }
-
-    fn bits(self) -> usize {
-        match self {
-            LayerKind::Blocked => 1,
-            LayerKind::Height => 16,
-            LayerKind::Tag => 8,
-        }
-    }
-}
-
 impl LayerInfo {
     /// The bytes of the content, unpacked.
     pub fn content_bytes(&self) -> usize {
         let [width, height] = self.cells.map(|cells| cells as usize);
-        (width * height * self.kind.bits()).div_ceil(8)
+        (width * height * self.kind.bits() as usize).div_ceil(8)
     }
 
     /// Checks a content.
@@ -137,6 +115,7 @@ pub fn contents(layers: &Layers) -> Vec<(LayerInfo, Vec<u8>)> {
                 LayerKind::Tag => sheets.tag_symbols.clone(),
                 _ => vec![],
             },
+            is_editable: layers.is_editable(kind),
         };
         all.push((info, content));
     };
@@ -174,6 +153,7 @@ pub fn assemble(
     };
     for (info, content) in infos.iter().zip(contents) {
         let (edge_bits, content) = (u32::from(info.edge_bits), content.as_ref());
+        sheets.editable[info.kind as usize] = info.is_editable;
         match info.kind {
             LayerKind::Blocked => {
                 let [width, height] = info.cells.map(|cells| cells as usize);
@@ -299,6 +279,7 @@ mod tests {
             hash: hash_of(content),
             packed_bytes: 0,
             tags: vec![],
+            is_editable: false,
         }
     }
 
@@ -324,6 +305,7 @@ mod tests {
             }),
             tag_symbols: vec![1, 0],
             home: [20 * UNIT, 0],
+            editable: [true, false, true],
         };
         let layers = Layers::new(size, &sheets);
         assert_eq!(layers.sheets(), sheets);

@@ -22,6 +22,7 @@
 //! | rare 0: restart | none: the next message of the stream is a welcome. It stands alone in its frame. To clients before [`RARE_VERSION`] without `which` |
 //! | rare 1: ranking | see [`super::rankings`] |
 //! | rare 2: texts | request (32): it is granted; how many (6), each: handle (32), its bytes (8; 0: the world has it no more), each 8 |
+//! | rare 4: edits | how many (16), each: its layer (2), the cell (26), and what it is: 1 bit, 16 or 8: see [`super::layers`] |
 //! | interface | its bytes (20), each 8: an encoded [`Interface`]. It stands alone in its frame |
 
 use super::bits::{BitReader, BitWriter};
@@ -39,7 +40,9 @@ use super::{DecodeError, FRAME_BYTES_MAX, RARE_VERSION};
 use crate::world::attribute::Audience;
 use crate::world::command::{REASONS_MAX, Refusal};
 use crate::world::course::Course;
+use crate::world::edit::{Edit, LayerKind};
 use crate::world::id::{EntityId, Slot, Tick};
+use crate::world::layer::CELLS_MAX;
 use crate::world::schema::Schema;
 use crate::world::talk::{Name, Text};
 use crate::world::words::{LENGTH_MAX, TextHandle};
@@ -119,6 +122,8 @@ pub enum Message {
     Ranking(Standing),
     /// Texts of the world, as a request asked for them: its answer.
     Texts { request: u32, texts: Vec<GivenText> },
+    /// Cells of layers, as they are after this frame's tick, one after another.
+    Edits(Vec<Edit>),
 }
 
 /// The messages of one tick.
@@ -340,6 +345,21 @@ impl StreamCodec {
         }
     }
 
+    /// Writes what cells of layers are from now on, at most [`EDITS_MAX`].
+    pub fn edits(&self, writer: &mut BitWriter, edits: &[Edit]) {
+        writer.put(TAG_RARE, TAG_BITS);
+        writer.put(RARE_EDITS, RARE_BITS);
+        let edits = &edits[..edits.len().min(EDITS_MAX)];
+        writer.put(edits.len() as u64, EDITS_BITS);
+        for &Edit { layer, cell, value } in edits {
+            let bits = layer.bits();
+            let value = u64::from(value.cast_unsigned()) & ((1 << bits) - 1);
+            writer.put(layer as u64, EDIT_LAYER_BITS);
+            writer.put(u64::from(cell), EDIT_CELL_BITS);
+            writer.put(value, bits);
+        }
+    }
+
     /// Ends the frame and appends it, with its length, to `out`.
     pub fn finish(&self, writer: &mut BitWriter, out: &mut Vec<u8>) {
         writer.put(TAG_END, TAG_BITS);
@@ -457,6 +477,7 @@ impl StreamCodec {
             RARE_RESTART => Ok(Message::Restart),
             RARE_RANKING => Ok(Message::Ranking(Standing::read(&self.fields, reader)?)),
             RARE_TEXTS => read_texts(reader),
+            RARE_EDITS => read_edits(reader),
             found => Err(DecodeError::OutOfRange {
                 what: "the number of a rare message",
                 found,
@@ -504,6 +525,25 @@ fn read_texts(reader: &mut BitReader<'_>) -> Result<Message, DecodeError> {
         request,
         texts: texts.collect::<Result<_, DecodeError>>()?,
     })
+}
+
+fn read_edits(reader: &mut BitReader<'_>) -> Result<Message, DecodeError> {
+    let count = reader.get(EDITS_BITS)?;
+    let edits = (0..count).map(|_| {
+        let number: u8 = reader.get_as(EDIT_LAYER_BITS)?;
+        let layer = LayerKind::of(number.into()).ok_or(DecodeError::OutOfRange {
+            what: "the layer of an edit",
+            found: number.into(),
+        })?;
+        let cell = reader.get_as(EDIT_CELL_BITS)?;
+        let bits: u16 = reader.get_as(layer.bits())?;
+        let value = match layer {
+            LayerKind::Height => i32::from(bits.cast_signed()),
+            LayerKind::Blocked | LayerKind::Tag => i32::from(bits),
+        };
+        Ok(Edit { layer, cell, value })
+    });
+    Ok(Message::Edits(edits.collect::<Result<_, DecodeError>>()?))
 }
 
 fn read_refusal(reader: &mut BitReader<'_>) -> Result<(Refusal, Option<u8>), DecodeError> {
@@ -556,6 +596,15 @@ const RARE_BITS: u32 = 4;
 const RARE_RESTART: u64 = 0;
 const RARE_RANKING: u64 = 1;
 const RARE_TEXTS: u64 = 2;
+const RARE_EDITS: u64 = 4;
+/// Holds [`EDITS_MAX`].
+const EDITS_BITS: u32 = 16;
+/// The most edits of a message.
+pub const EDITS_MAX: usize = (1 << EDITS_BITS) - 1;
+const EDIT_LAYER_BITS: u32 = 2;
+/// Holds the number of any cell of a layer.
+const EDIT_CELL_BITS: u32 = 26;
+const _: () = assert!(CELLS_MAX as u64 * CELLS_MAX as u64 <= 1 << EDIT_CELL_BITS);
 /// Holds [`TEXTS_MAX`].
 const TEXTS_BITS: u32 = 6;
 const _: () = assert!(TEXTS_MAX < 1 << TEXTS_BITS);

@@ -1,18 +1,26 @@
 //! Layers: what the cells of a grid over `x` and `y` are. While a world runs, only
-//! [doors](super::door) change them.
+//! [doors](super::door) change them, and [edits](super::edit) those that are editable.
 //!
 //! All of them are one list of words, which backends keep as it is: first the bits of `blocked`,
 //! then the heights, the tags, and the symbols of the tags.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::edit::{Edit, LayerKind};
 use super::mix::mix;
 
 /// The layers of a world; none by default, which costs nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
     words: Arc<[i32]>,
+    /// The words as they were before any edit; without doors.
+    base: Arc<[i32]>,
+    /// By layer and number of a cell: what edits made of those that differ from `base`.
+    edited: Arc<BTreeMap<(LayerKind, u32), i32>>,
+    /// By layer.
+    editable: [bool; 3],
     /// The places, among the bits of walls, of the cells that doors block and nothing else does;
     /// ascending.
     closed: Arc<[u32]>,
@@ -80,12 +88,39 @@ pub struct Sheets {
     pub tag_symbols: Vec<i32>,
     /// The edges of the part at the origin whose middle is the refuge; 0: of the whole world.
     pub home: [i32; 2],
+    /// By layer, in the order of [`LayerKind`]: whether scripts can change its cells.
+    pub editable: [bool; 3],
 }
 
 /// The most cells along an axis.
 pub const CELLS_MAX: i32 = 8192;
 /// How many cells around a wall are searched for a free one: all up to 24 cells away.
 pub const SEARCH_CELLS: i32 = 49 * 49;
+
+/// The bits of a cell among words, by its place in the grid.
+fn bits_of(words: &[i32], grid: &Grid, at: i32, bits: u32) -> u32 {
+    let in_word = 32 / bits as i32;
+    let place = usize::try_from(grid.first + at / in_word).ok();
+    let word = place.and_then(|place| words.get(place));
+    let shift = at % in_word * bits as i32;
+    word.map_or(0, |word| word.cast_unsigned()) >> shift & (u32::MAX >> (32 - bits))
+}
+
+/// The same as a value of an edit.
+fn value_at(words: &[i32], grid: &Grid, at: i32, layer: LayerKind) -> i32 {
+    let bits = bits_of(words, grid, at, layer.bits());
+    match layer {
+        LayerKind::Height => i32::from(bits as u16 as i16),
+        LayerKind::Blocked | LayerKind::Tag => bits.cast_signed(),
+    }
+}
+
+/// The place in a grid of the cell of a number; `None` if it has none.
+fn place_of(grid: &Grid, cell: u32) -> Option<i32> {
+    let [width, height] = grid.cells.map(|cells| cells.cast_unsigned());
+    let (x, y) = (cell % width.max(1), cell / width.max(1));
+    (y < height).then(|| (y as i32) * grid.row + x as i32)
+}
 
 /// How many cells along an axis cover a world.
 pub fn cells_of(size: i32, edge_bits: u32) -> i32 {
@@ -147,8 +182,12 @@ impl Layers {
             words.extend_from_slice(&sheets.tag_symbols);
             Tags { grid, symbols }
         });
+        let words: Arc<[i32]> = words.into();
         let mut layers = Layers {
-            words: words.into(),
+            base: words.clone(),
+            words,
+            edited: Arc::default(),
+            editable: sheets.editable,
             closed: Arc::default(),
             hash: 0,
             size,
@@ -176,6 +215,11 @@ impl Layers {
             let word = |at: usize| u64::from(pair.get(at).map_or(0, |&word| word as u32));
             hash = mix(hash, word(0) << 32 | word(1));
         }
+        if self.has_editable() {
+            let bits = self.editable.into_iter().rev();
+            let bits = bits.fold(0, |bits, is_editable| bits << 1 | u64::from(is_editable));
+            hash = mix(hash, bits);
+        }
         hash
     }
 
@@ -183,7 +227,7 @@ impl Layers {
         self.words.is_empty()
     }
 
-    /// Layers of one hash are the same, but for doors; 0: there are none.
+    /// Layers of one hash are the same, but for doors and edits; 0: there are none.
     pub fn hash(&self) -> u64 {
         self.hash
     }
@@ -249,7 +293,162 @@ impl Layers {
         self.word((at >> 5) as i32) >> (at & 31) & 1 == 1
     }
 
-    /// What layers are made of, again, with the cells of doors.
+    /// The grid of a layer.
+    pub fn grid(&self, layer: LayerKind) -> Option<&Grid> {
+        match layer {
+            LayerKind::Blocked => self.blocked.as_ref().map(|walls| &walls.grid),
+            LayerKind::Height => self.height.as_ref(),
+            LayerKind::Tag => self.tag.as_ref().map(|tags| &tags.grid),
+        }
+    }
+
+    /// Whether scripts can change the cells of a layer.
+    pub fn is_editable(&self, layer: LayerKind) -> bool {
+        self.editable[layer as usize] && self.grid(layer).is_some()
+    }
+
+    /// Whether scripts can change those of any.
+    pub fn has_editable(&self) -> bool {
+        LayerKind::ALL.iter().any(|&layer| self.is_editable(layer))
+    }
+
+    /// The cells that edits made differ from what the world began with, in the order of layers and
+    /// cells.
+    pub fn edits(&self) -> impl ExactSizeIterator<Item = Edit> {
+        let edited = self.edited.iter();
+        edited.map(|(&(layer, cell), &value)| Edit { layer, cell, value })
+    }
+
+    /// Those of [`Layers::edits`] from a cell of a layer on.
+    pub fn edits_from(&self, from: (LayerKind, u32)) -> impl Iterator<Item = Edit> {
+        let edited = self.edited.range(from..);
+        edited.map(|(&(layer, cell), &value)| Edit { layer, cell, value })
+    }
+
+    /// The cells of editable layers that differ where all words are these, in the order of layers and
+    /// cells.
+    pub fn edits_among(&self, words: &[i32]) -> Vec<Edit> {
+        let mut edits = vec![];
+        for layer in LayerKind::ALL {
+            let Some(&grid) = self.grid(layer).filter(|_| self.is_editable(layer)) else {
+                continue;
+            };
+            let in_word = 32 / layer.bits().cast_signed();
+            let of_layer = (grid.row * grid.cells[1] + in_word - 1) / in_word;
+            for word in 0..of_layer {
+                let place = (grid.first + word) as usize;
+                if words.get(place) == self.base.get(place) {
+                    continue;
+                }
+                for at in word * in_word..(word + 1) * in_word {
+                    let (x, y) = (at % grid.row, at / grid.row);
+                    let value = value_at(words, &grid, at, layer);
+                    let is_cell = x < grid.cells[0] && y < grid.cells[1];
+                    if is_cell && value != value_at(&self.base, &grid, at, layer) {
+                        let cell = (y * grid.cells[0] + x).cast_unsigned();
+                        edits.push(Edit { layer, cell, value });
+                    }
+                }
+            }
+        }
+        edits
+    }
+
+    /// What a cell was before any edit; `None` if the layer or the cell is not there.
+    pub fn unedited(&self, layer: LayerKind, cell: u32) -> Option<i32> {
+        let grid = self.grid(layer)?;
+        let at = place_of(grid, cell)?;
+        Some(value_at(&self.base, grid, at, layer))
+    }
+
+    /// What a cell is, without doors; `None` if the layer or the cell is not there.
+    pub fn value(&self, layer: LayerKind, cell: u32) -> Option<i32> {
+        let edited = self.edited.get(&(layer, cell));
+        edited.copied().or_else(|| self.unedited(layer, cell))
+    }
+
+    /// The value that a word of a script sets: a wall or none, a height within its bounds, the number of
+    /// a tag by its symbol. `None` for a symbol that is no tag.
+    pub fn value_of(&self, layer: LayerKind, word: i32) -> Option<i32> {
+        match layer {
+            LayerKind::Blocked => Some(i32::from(word != 0)),
+            LayerKind::Height => Some(word.clamp(i16::MIN.into(), i16::MAX.into())),
+            LayerKind::Tag => {
+                let first = usize::try_from(self.tag?.symbols).ok()?;
+                let place = self.words[first..]
+                    .iter()
+                    .position(|&symbol| symbol == word)?;
+                i32::try_from(place).ok()
+            }
+        }
+    }
+
+    /// Whether an edit can be one of these layers.
+    pub fn allows(&self, edit: &Edit) -> bool {
+        let most = || self.words.len() as i32 - 1 - self.tag.map_or(0, |tags| tags.symbols);
+        let is_value = match edit.layer {
+            LayerKind::Blocked => (0..=1).contains(&edit.value),
+            LayerKind::Height => i16::try_from(edit.value).is_ok(),
+            LayerKind::Tag => (0..=most()).contains(&edit.value),
+        };
+        let has_cell =
+            || (self.grid(edit.layer)).is_some_and(|grid| place_of(grid, edit.cell).is_some());
+        is_value && self.is_editable(edit.layer) && has_cell()
+    }
+
+    /// Makes a cell what an edit says. Returns whether that changes what it is without doors: an edit
+    /// that [`Layers::allows`] not changes nothing. The hash stays.
+    pub fn edit(&mut self, edit: &Edit) -> bool {
+        let &Edit { layer, cell, value } = edit;
+        if !self.allows(edit) || self.value(layer, cell) == Some(value) {
+            return false;
+        }
+        let Some(grid) = self.grid(layer).copied() else {
+            return false;
+        };
+        let Some(at) = place_of(&grid, cell) else {
+            return false;
+        };
+        let is_base = value_at(&self.base, &grid, at, layer) == value;
+        let edited = Arc::make_mut(&mut self.edited);
+        match is_base {
+            true => edited.remove(&(layer, cell)),
+            false => edited.insert((layer, cell), value),
+        };
+        self.set(&grid, at, layer, value);
+        true
+    }
+
+    /// The same with edits: what these layers do not allow is left out.
+    pub fn with_edits(&self, edits: &[Edit]) -> Layers {
+        let mut edited = self.clone();
+        for edit in edits {
+            edited.edit(edit);
+        }
+        edited
+    }
+
+    /// Sets a cell by its place. What a door blocks stays blocked.
+    fn set(&mut self, grid: &Grid, at: i32, layer: LayerKind, value: i32) {
+        let bits = layer.bits().cast_signed();
+        let in_word = 32 / bits;
+        let place = (grid.first + at / in_word) as usize;
+        let shift = at % in_word * bits;
+        let mask = u32::MAX >> (32 - bits);
+        let word = &mut Arc::make_mut(&mut self.words)[place];
+        let others = word.cast_unsigned() & !(mask << shift);
+        *word = (others | (value.cast_unsigned() & mask) << shift).cast_signed();
+        if layer == LayerKind::Blocked
+            && let Ok(place) = self.closed.binary_search(&at.cast_unsigned())
+        {
+            // It was free without its door, so it is a wall now, door or not.
+            let mut closed = self.closed.to_vec();
+            closed.remove(place);
+            self.closed = closed.into();
+        }
+    }
+
+    /// What layers are made of, again, with the cells of doors and edits.
     pub fn sheets(&self) -> Sheets {
         let cells = |grid: &Grid| {
             let [width, height] = grid.cells;
@@ -281,15 +480,13 @@ impl Layers {
                 None => vec![],
             },
             home: self.home,
+            editable: self.editable,
         }
     }
 
     /// The bits of a cell, by its place in the grid.
     fn bits(&self, grid: &Grid, at: i32, bits: u32) -> u32 {
-        let in_word = 32 / bits as i32;
-        let word = self.word(grid.first + at / in_word).cast_unsigned();
-        let shift = at % in_word * bits as i32;
-        word >> shift & (u32::MAX >> (32 - bits))
+        bits_of(&self.words, grid, at, bits)
     }
 
     fn bits_at(&self, grid: &Grid, place: [i32; 3], bits: u32) -> u32 {

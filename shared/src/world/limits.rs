@@ -95,6 +95,12 @@ macro_rules! limits {
             /// notifications in a tick; 0 without a `folder` if none has an area and clients can't subscribe
             notifications_per_tick: u32 as u64 by "`commands_per_tick` + `capacity`, or 0",
                 0 => $crate::world::limits::INDEX_MAX;
+            /// [cells that scripts change](layers.md#layers-that-change) in a tick
+            edits_per_tick: u32 as u32 by "256 with an editable layer, else 0",
+                0 => $crate::world::limits::EDITS_MAX, "0 to 65536; at least 1 with an editable layer";
+            /// cells that can differ from the layers of the file
+            edited_cells: u32 as u32 by "65536 with an editable layer, else 0",
+                0 => $crate::world::limits::EDITED_CELLS_MAX, "0 to 1048576; at least 1 with an editable layer";
             /// (client, entity) pairs in a tick
             deliveries_per_tick: u64 as u64 by "2 × `clients` × `visible_max`",
                 1 => $crate::world::limits::INDEX_MAX;
@@ -175,6 +181,10 @@ pub fn persist_command(attribute: &str) -> String {
 pub const REWIND_TICKS_MAX: u32 = 64;
 /// The largest `limits.regions_per_client`.
 pub const REGIONS_PER_CLIENT_MAX: u32 = 64;
+/// The largest `limits.edits_per_tick`.
+pub const EDITS_MAX: u32 = 1 << 16;
+/// The largest `limits.edited_cells`.
+pub const EDITED_CELLS_MAX: u32 = 1 << 20;
 /// The largest `limits.client_hearings_per_tick`.
 pub const HEARINGS_MAX: u32 = 1024;
 /// Commands, updates and the rest of a tick are indexed in 31 bits.

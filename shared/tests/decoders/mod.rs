@@ -13,7 +13,7 @@ use shared::wire::length;
 use shared::wire::movement::{Movement, MovementCodec};
 use shared::wire::notice::NoticeBody;
 use shared::wire::request::{RequestBody, RequestReader};
-use shared::wire::stream::{Message, StreamCodec};
+use shared::wire::stream::{EDITS_MAX, Message, StreamCodec};
 use shared::{Audience, Course, EntityId, Schema, Slot, Tick};
 
 pub fn movement(schema: &Schema, bytes: &[u8]) {
@@ -99,6 +99,11 @@ pub fn frame(schema: &Schema, bytes: &[u8]) {
             Message::Full | Message::Lost(_) | Message::Refused { .. } | Message::Restart => {
                 continue;
             }
+            Message::Edits(edits) => {
+                assert!(edits.len() <= EDITS_MAX);
+                assert!(edits.iter().all(|edit| edit.cell < 1 << 26));
+                continue;
+            }
             Message::Layer { bytes: part, .. } => {
                 assert!(part.len() <= bytes.len());
                 continue;
@@ -176,6 +181,7 @@ pub fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, messa
             codec.ranking(writer, standing.ranking, standing.own, first);
         }
         Message::Texts { request, texts } => codec.texts(writer, *request, texts),
+        Message::Edits(edits) => codec.edits(writer, edits),
         Message::Name { slot, name } => codec.name(writer, *slot, name),
         Message::Talk(talk) => codec.talk(writer, talk),
     }

@@ -79,6 +79,7 @@ pub fn cases() -> Vec<Case> {
             "a welcome to the world `flat`, with planes",
             Welcome {
                 planes: planes_of_flat(),
+                editable: vec![LayerKind::Blocked, LayerKind::Tag],
                 ..first(flat())
             },
         ),
@@ -131,6 +132,7 @@ pub fn first(schema: Schema) -> Welcome {
         doors: vec![],
         rankings: vec![],
         planes: Default::default(),
+        editable: vec![],
     }
 }
 
@@ -186,6 +188,7 @@ pub fn layers_of_flat() -> Vec<LayerInfo> {
             hash: hash_of(kind.name().as_bytes()),
             packed_bytes: 4321,
             tags,
+            is_editable: false,
         }
     };
     vec![

@@ -12,6 +12,7 @@ use shared::wire::rankings::{Ranked, Standing};
 use shared::wire::request::{Answer, GivenText};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::talk::Talk;
+use shared::world::edit::{Edit, LayerKind};
 use shared::world::words::TextHandle;
 use shared::{EntityId, Name, NotificationKind, Refusal, Schema, Slot, Text, Tick};
 
@@ -113,6 +114,9 @@ enum GoldenMessage {
     Texts {
         request: u32,
         texts: Vec<GivenText>,
+    },
+    Edits {
+        edits: Vec<Edit>,
     },
 }
 
@@ -274,6 +278,16 @@ fn lasting() -> Vec<Message> {
                 },
             ],
         },
+        Message::Edits(
+            [
+                (LayerKind::Blocked, 0, 1),
+                (LayerKind::Height, 1, -300),
+                (LayerKind::Tag, 67_000_000, 1),
+                (LayerKind::Blocked, 0, 0),
+            ]
+            .map(|(layer, cell, value)| Edit { layer, cell, value })
+            .to_vec(),
+        ),
     ]
 }
 
@@ -435,6 +449,7 @@ fn named(message: &Message) -> (&'static str, &'static str) {
         ),
         Message::Ranking(_) => ("ranking", "the first of a ranking, and the own place in it"),
         Message::Texts { .. } => ("texts", "a text, and one that the world has no more"),
+        Message::Edits(_) => ("edits", "what cells of layers are now"),
         Message::Name { .. } => ("name", "what the player of an entity is called"),
         Message::Talk(talk) => match talk {
             Talk::Said { name: Some(_), .. } => ("talk-said", "somebody near spoke"),
@@ -563,6 +578,7 @@ fn golden_message(message: Message, schema: &Schema) -> GoldenMessage {
             bytes,
         },
         Message::Texts { request, texts } => GoldenMessage::Texts { request, texts },
+        Message::Edits(edits) => GoldenMessage::Edits { edits },
         Message::Ranking(standing) => GoldenMessage::Ranking {
             ranking: standing.ranking,
             own: standing.own,
@@ -662,5 +678,6 @@ fn word(message: &Message) -> &'static str {
         Message::Layer { .. } => "layer",
         Message::Ranking(_) => "ranking",
         Message::Texts { .. } => "texts",
+        Message::Edits(_) => "edits",
     }
 }

@@ -511,6 +511,7 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
             Sent::Other(Message::Texts { request, texts }) => {
                 codec.texts(&mut writer, *request, texts);
             }
+            Sent::Other(Message::Edits(edits)) => codec.edits(&mut writer, edits),
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
     }
@@ -625,6 +626,7 @@ pub fn any_welcome() -> impl Strategy<Value = Welcome> {
                 is_least_first: resumed,
                 length: 9,
             }],
+            editable: vec![],
             planes: Atlas {
                 size: [2, 3],
                 gap: 5,
@@ -648,6 +650,7 @@ pub fn layer_of(schema: &Schema, hash: u64) -> LayerInfo {
     // At most 2^30 raw units are 256 such cells.
     let edge_bits = 22;
     LayerInfo {
+        is_editable: false,
         kind: LayerKind::Blocked,
         cells: [x, y].map(|size| cells_of(size, edge_bits).cast_unsigned()),
         edge_bits: 22,

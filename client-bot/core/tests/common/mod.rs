@@ -63,6 +63,7 @@ pub fn welcome() -> Welcome {
         doors: vec![],
         rankings: vec![],
         planes: Default::default(),
+        editable: vec![],
     }
 }
 

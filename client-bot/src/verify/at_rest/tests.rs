@@ -83,6 +83,7 @@ fn view(
         doors: vec![],
         rankings: vec![],
         planes: Default::default(),
+        editable: vec![],
     };
     let mut session = Session::new(&welcome).unwrap();
     if is_received {

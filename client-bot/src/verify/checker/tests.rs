@@ -78,6 +78,7 @@ impl Bot {
             doors: vec![],
             rankings: vec![],
             planes: Default::default(),
+            editable: vec![],
         };
         let history = History::new(&schema, 0, 2, NonZeroUsize::MIN);
         history.register(0, OWN);

@@ -298,6 +298,10 @@ impl<'a> Lower<'a> {
             ("is_blocked", &[place]) => self.is_blocked(place),
             ("height", &[place]) => self.height(place, call),
             ("tag", &[place]) => self.tag(place, call),
+            ("set_blocked", &[place, is]) => self.set_blocked(place, is, call),
+            ("set_height", &[place, to]) => self.set_height(place, to, call),
+            ("set_tag", &[place, to]) => self.set_tag(place, Some(to), call),
+            ("clear_tag", &[place]) => self.set_tag(place, None, call),
             ("sees", &[from, to]) => self.sees(from, to),
             ("slide", &[from, step]) => self.slide(from, step),
             ("first_hit", &[from, towards, reach]) => self.first_hit(from, towards, reach),
@@ -313,9 +317,11 @@ impl<'a> Lower<'a> {
             ("copies", &[name]) => self.named_planes(name, |(_, copies)| copies),
             ("tick", &[]) => Ok(Value::scalar(Type::Int, self.set(Inst::Tick))),
             ("has", &[attribute]) => self.has(attribute),
-            ("after" | "cancel" | "spawn" | "despawn" | "tell", _) if self.unit.is_client => {
-                Err(self.is_for_worlds(&format!("`{name}`"), call.span()))
-            }
+            (
+                "after" | "cancel" | "spawn" | "despawn" | "tell" | "set_blocked" | "set_height"
+                | "set_tag" | "clear_tag",
+                _,
+            ) if self.unit.is_client => Err(self.is_for_worlds(&format!("`{name}`"), call.span())),
             ("after", &[ticks, command]) => self.after(ticks, command),
             ("cancel", &[timer]) => self.cancel(timer),
             ("spawn", &[kind]) => self.spawn(kind, None),

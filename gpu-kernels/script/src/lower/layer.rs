@@ -1,12 +1,14 @@
-//! What scripts ask of layers: walls, heights and tags. All of it is made of instructions that read
-//! words of the layers by their places, so all backends give the same.
+//! What scripts ask of layers and change in them: walls, heights and tags. What
+//! they ask is made of instructions that read words of the layers by their places, so all backends give
+//! the same. What they change they emit as [edits](shared::world::edit).
 
+use shared::world::edit::{EDIT_KIND, LayerKind};
 use shared::world::layer::{Blocked, Grid, Layers, SEARCH_CELLS};
 use syn::spanned::Spanned;
 
 use super::{Checked, Loop, Lower};
 use crate::diagnostic::Diagnostic;
-use crate::ir::{Binary, Inst, Operand, Point, Unary};
+use crate::ir::{Binary, Inst, Notify, Operand, Point, Unary};
 use crate::types::{Type, Value};
 
 /// A line through cells. The first three are variables.
@@ -67,6 +69,82 @@ impl<'a> Lower<'a> {
         let at = self.binary(Binary::Add, number, tags.symbols.into());
         let symbol = self.set(|reg| Inst::Layer(reg, at));
         Ok(Value::scalar(Type::Symbol, symbol))
+    }
+
+    pub(super) fn set_blocked(
+        &mut self,
+        place: &'a syn::Expr,
+        is: &'a syn::Expr,
+        call: &'a syn::ExprCall,
+    ) -> Checked<Value> {
+        let place = self.place_of(place)?;
+        let is = self.expression_of(is, Type::Bool)?.operand();
+        self.edit(LayerKind::Blocked, place, is, call)
+    }
+
+    pub(super) fn set_height(
+        &mut self,
+        place: &'a syn::Expr,
+        to: &'a syn::Expr,
+        call: &'a syn::ExprCall,
+    ) -> Checked<Value> {
+        let place = self.place_of(place)?;
+        let to = self.expression_of(to, Type::Int)?.operand();
+        self.edit(LayerKind::Height, place, to, call)
+    }
+
+    /// `to` is `None` to leave a cell without a tag.
+    pub(super) fn set_tag(
+        &mut self,
+        place: &'a syn::Expr,
+        to: Option<&'a syn::Expr>,
+        call: &'a syn::ExprCall,
+    ) -> Checked<Value> {
+        let place = self.place_of(place)?;
+        let symbol = match to {
+            Some(to) => self.expression_of(to, Type::Symbol)?.operand(),
+            None => (-1).into(),
+        };
+        let tags = self.layers().tag().copied();
+        if let (Some(to), Some(tags), Some(symbol)) = (to, tags, symbol.constant()) {
+            let known = &self.layers().words()[tags.symbols as usize + 1..];
+            if !known.contains(&symbol) {
+                let help = "a tag is one of the `legend` or the `tags` of the layer `tag`";
+                return Err(self.helped(to.span(), "this is no tag of the world", "", help));
+            }
+        }
+        self.edit(LayerKind::Tag, place, symbol, call)
+    }
+
+    /// Emits an edit of the cell of a place.
+    fn edit(
+        &mut self,
+        layer: LayerKind,
+        place: Point,
+        value: Operand,
+        call: &'a syn::ExprCall,
+    ) -> Checked<Value> {
+        let layers = self.layers();
+        let Some(grid) = layers.grid(layer) else {
+            return Err(self.lacks_layer(layer.name(), call));
+        };
+        if !layers.is_editable(layer) {
+            let name = layer.name();
+            let message = format!("the layer `{name}` can't be changed");
+            let help = format!("say so in the world file: `editable = true` of the layer `{name}`");
+            return Err(self.helped(call.span(), message, "", help));
+        }
+        let [x, y] = self.cell(grid, place);
+        let row = self.binary(Binary::Mul, y, grid.cells[0].into());
+        let cell = self.binary(Binary::Add, row, x);
+        self.step();
+        self.emit(Inst::Notify(Notify {
+            kind: EDIT_KIND.0,
+            source: None,
+            area: None,
+            words: vec![(layer as i32).into(), cell, value],
+        }));
+        Ok(Value::UNIT)
     }
 
     fn lacks_layer(&self, name: &str, call: &syn::ExprCall) -> Box<Diagnostic> {

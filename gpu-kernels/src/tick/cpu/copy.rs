@@ -37,6 +37,7 @@ impl CpuBackend {
             next_sequence: state.timed.next_sequence(),
             deferred: state.deferred.clone(),
             fields: state.fields.states().to_vec(),
+            edits: state.layers.edits().collect(),
             logic: self.config.logic.clone(),
         }
     }

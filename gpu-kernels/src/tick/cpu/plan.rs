@@ -1,4 +1,5 @@
 use shared::WorldConfig;
+use shared::world::edit::Edit;
 use shared::world::field::{self, Goals};
 
 use super::fields::SEARCHES_MAX;
@@ -28,6 +29,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
     let causes = u64::from(config.causes);
     let hides = u64::from(config.schema.visibility.hides.is_some());
     let rankings = config.schema.rankings.len() as u64;
+    let has_doors = !config.schema.doors.is_empty();
     let tracked = u64::from(config.motion.is_some());
     let observer = size_of::<Option<crate::Observer>>() as u64;
     vec![
@@ -53,13 +55,14 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
             "things",
             slots * 20 * u64::from(config.schema.holder_column().is_some()),
         ),
-        // Once more with the cells of doors; and where each entity was before the tick, where there
+        // Once more with the cells of doors and edits; and where each entity was before the tick, where there
         // are walls.
         (
             "layers",
             config.schema.layers.words().len() as u64
-                * (4 + 4 * u64::from(!config.schema.doors.is_empty()))
-                + slots * 8 * u64::from(config.schema.layers.blocked().is_some()),
+                * (4 + 4 * u64::from(has_doors || config.limits.edits_per_tick > 0))
+                + slots * 8 * u64::from(config.schema.layers.blocked().is_some())
+                + edited_cells(config),
         ),
         // Steps, the cells of goals and doors, and the searches.
         ("fields", fields(config)),
@@ -115,6 +118,14 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         // Hearings of one part and of two ticks.
         ("hearings", hearings * 3 * 4),
     ]
+}
+
+/// Bytes of the cells that scripts change: an entry of a tree, whose nodes may be half empty; and of
+/// two ticks.
+fn edited_cells(config: &WorldConfig) -> u64 {
+    let limits = &config.limits;
+    u64::from(limits.edited_cells) * 32
+        + 2 * u64::from(limits.edits_per_tick) * size_of::<Edit>() as u64
 }
 
 /// Bytes of the fields: of each, goals and doors of what is in force and of what is under way.

@@ -3,10 +3,12 @@
 use std::time::Instant;
 
 use shared::Slot;
+use shared::world::edit::{Edit, LayerKind};
 
 use super::logic::Rules;
 use super::{CpuBackend, Updates, lifecycle};
 use crate::tick::counts::Counts;
+use crate::tick::edits;
 use crate::tick::frame::{Frame, Holder, ObserverChange, RegionChange, Target, region_changes_max};
 use crate::tick::notification::Notification;
 use crate::tick::output::{Stage, StageTimes, TickOutput};
@@ -124,6 +126,13 @@ impl CpuBackend {
         } else {
             self.tell(&mut clock, out);
         }
+        // What clients see is found with the walls that scripts asked for.
+        if self.config.limits.edits_per_tick > 0 {
+            let added = edits::apply(&mut self.state.layers, &self.config.limits, out);
+            self.state.add(part::TRACKS, added);
+            let is_wall = |edit: &Edit| edit.layer == LayerKind::Blocked;
+            self.state.walls_edited = out.edits.iter().any(is_wall);
+        }
 
         self.state.tick = self.state.tick.next();
         self.state.hash.parts[part::TICK] = state::tick(self.state.tick, self.logic_hash);
@@ -227,6 +236,7 @@ impl TickOutput {
         self.birth_rows.clear();
         self.deaths.clear();
         self.notifications.clear();
+        self.edits.clear();
         self.refused.clear();
         self.over_budget.clear();
         self.out_of_range.clear();

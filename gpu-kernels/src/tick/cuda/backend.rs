@@ -11,6 +11,7 @@ use shared::{CommandKind, InterestMode, WorldConfig};
 
 use super::download::{Failure, Finished, Share};
 use super::due::DueBuffer;
+use super::edits::EditedLayers;
 use super::links::{Links, Shared};
 use super::scripts::{Code, Compiler, Scripts};
 use super::sizes::Sizes;
@@ -27,7 +28,7 @@ use crate::tick::output::{
     BucketRanges, Changes, Courses, Deliveries, Hearings, Segment, Stage, TickOutput,
 };
 use crate::tick::parts::{Cuts, PARTS_MAX, Views};
-use crate::tick::state::{Snapshot, StateHash};
+use crate::tick::state::{Snapshot, StateHash, part};
 
 /// A world on one or more GPUs.
 pub struct CudaBackend {
@@ -45,6 +46,7 @@ pub struct CudaBackend {
     outputs: [Output; 2],
     in_flight: Vec<shared::Tick>,
     submissions: u64,
+    edited: EditedLayers,
     /// The error of a failed tick, after which the state on the devices is undefined.
     failed: Option<TickError>,
 }
@@ -124,6 +126,7 @@ impl CudaBackend {
             outputs: Default::default(),
             in_flight: Vec::with_capacity(2),
             submissions: 0,
+            edited: EditedLayers::new(config),
             failed: None,
         })
     }
@@ -270,6 +273,7 @@ impl Backend for CudaBackend {
                 .map_err(|error| RestoreError::Device(error.to_string()))?;
             part.due = DueBuffer::default();
         }
+        self.edited.restore(&self.parts[0].config, &snapshot.edits);
         // Every part has what all clients know.
         self.placed = self.cuts.clone();
         Ok(())
@@ -340,6 +344,11 @@ impl CudaBackend {
                 let parts = &mut self.parts;
                 let (told, heard) = (&mut deliveries, &mut hearings);
                 let finished = finish_parts(&mut self.crew, parts, tick, out, told, heard);
+                let added = self.edited.apply(out);
+                let hash = out.hash.parts.get_mut(part::TRACKS);
+                if let (Ok(_), Some(hash)) = (&finished, hash) {
+                    *hash = hash.wrapping_add(added);
+                }
                 out.deliveries = deliveries;
                 out.hearings = hearings;
                 finished.map(|views| {

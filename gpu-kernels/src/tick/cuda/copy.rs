@@ -4,12 +4,13 @@
 use device::plan::ALIGNMENT;
 use device::{Device, DriverError, Lane, Plain, Pointer};
 use shared::Tick;
+use shared::world::layer::Layers;
 
 use super::layout::{self, TIMED_COLUMNS, TimedState};
 use super::regions::host_region;
 use super::sizes::Sizes;
 use super::snapshot::{host_observer, of_living, slot_state};
-use super::{Part, deferred, field_state, timed};
+use super::{Part, deferred, edit_state, field_state, timed};
 use crate::tick::frame::Command;
 use crate::tick::state::{Snapshot, Track};
 use crate::tick::timed::TIMED_WORDS_MAX;
@@ -41,6 +42,11 @@ pub struct Copy {
     /// How many fields there are, and their sets.
     field_count: usize,
     fields: Piece<u32>,
+    /// The layers as the file has them, their words now, and the bits of walls without doors; none where
+    /// scripts change no cells.
+    base: Layers,
+    layers: Piece<i32>,
+    walls: Piece<i32>,
 }
 
 /// An array of the state, of which the host has a part.
@@ -158,6 +164,9 @@ impl Part {
             deferred_flags: from.piece(w.deferred_flags, deferred)?,
             field_count: s.fields as usize,
             fields: from.piece(w.field_sets, s.field_sets())?,
+            base: self.config.schema.layers.clone(),
+            layers: from.piece(w.layers.writable(), s.edited_words())?,
+            walls: from.piece(w.walls.writable(), s.edited_walls())?,
         };
         // The downloads have a lane of their own.
         device.synchronize(Lane::Work)?;
@@ -187,7 +196,9 @@ impl Copy {
             && self.deferred.go_on(d, b)?
             && self.deferred_words.go_on(d, b)?
             && self.deferred_flags.go_on(d, b)?
-            && self.fields.go_on(d, b)?;
+            && self.fields.go_on(d, b)?
+            && self.layers.go_on(d, b)?
+            && self.walls.go_on(d, b)?;
         for column in &mut self.timed {
             is_done = is_done && column.go_on(d, b)?;
         }
@@ -230,6 +241,7 @@ impl Copy {
                 &self.deferred_flags.values,
             ),
             fields: field_state::states(&self.fields.values, self.field_count),
+            edits: edit_state::of_words(&self.base, self.layers.values, &self.walls.values),
             logic: self.logic,
             states: states.into_iter().map(slot_state).collect(),
         }
@@ -251,6 +263,8 @@ pub fn copy_bytes(s: &Sizes) -> u64 {
         3 * slots,
         s.past(),
         s.field_sets(),
+        s.edited_words(),
+        s.edited_walls(),
     ];
     let words = words.into_iter().map(|count| count * 4);
     let timed = (0..TIMED_COLUMNS).map(|_| s.timed * 4);

@@ -6,6 +6,7 @@ use super::atomic::AtomicKernels;
 use super::census::CensusKernels;
 use super::doors::DoorKernels;
 use super::due::DueKernels;
+use super::edits::EditKernels;
 use super::fields::FieldKernels;
 use super::hash::HashKernels;
 use super::hearings::HearingsKernels;
@@ -33,6 +34,7 @@ pub struct Kernels {
     pub merge: MergeKernels,
     pub motion: MotionKernels,
     pub lifecycle: LifecycleKernels,
+    pub edits: EditKernels,
     pub index: IndexKernels,
     pub interest: InterestKernels,
     pub hearings: HearingsKernels,
@@ -55,6 +57,7 @@ impl Kernels {
             merge: MergeKernels::load(device)?,
             motion: MotionKernels::load(device)?,
             lifecycle: LifecycleKernels::load(device)?,
+            edits: EditKernels::load(device)?,
             index: IndexKernels::load(device)?,
             interest: InterestKernels::load(device)?,
             hearings: HearingsKernels::load(device)?,

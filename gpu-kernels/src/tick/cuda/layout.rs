@@ -133,6 +133,19 @@ device::device_struct! {
         /// 1 where any of these hides entities within reach, else 0.
         conceals: u32;
 
+        /// How many cells of layers scripts can change in a tick, and how many can differ from the
+        /// file's. By layer, as edits name them: its first word, the cells of its rows in the list and
+        /// in the world, and its rows, which are 0 if scripts can't change it.
+        edits_max: u32;
+        edited_max: u32;
+        edit_first: [u32; 3];
+        edit_row: [u32; 3];
+        edit_width: [u32; 3];
+        edit_height: [u32; 3];
+        /// Where the symbols of tags begin in the list, and how many there are, with that of none.
+        edit_symbols: u32;
+        edit_tags: u32;
+
         /// Tables: by kind and column.
         bounds: ConstPointer<Int2> = s.kinds * s.columns;
         initials: ConstPointer<Initial> = s.kinds * s.columns;
@@ -153,6 +166,8 @@ device::device_struct! {
         /// entities block; both in worlds with doors.
         walls: ConstPointer<i32> = s.wall_words;
         doors: ConstPointer<Door> = s.kinds * u64::from(s.wall_words > 0);
+        /// The words of layers as the file has them, in worlds whose scripts change cells.
+        layers_base: ConstPointer<i32> = s.edited_words();
         /// The words of fields: the steps that are in force, field by field.
         fields: ConstPointer<i32> = s.field_words;
         /// By field and tag: what it costs to leave a cell. By cell: its tag. By field: the goals that
@@ -189,6 +204,8 @@ device::device_struct! {
         ready: Pointer<u64> = s.capacity * s.resting, zeroed;
         /// By field, as bits of cells: goals and doors of what is in force, and of what is under way.
         field_sets: Pointer<u32> = s.field_sets(), zeroed;
+        /// How many cells of layers differ from the file's.
+        edited: Pointer<u32> = u64::from(s.edits > 0), zeroed;
         observers: Pointer<Observer> = s.observers, zeroed;
         /// By client: the slots that it knows, ascending, each with a tier in the lowest bits.
         known: Pointer<u32> = s.clients * s.visible_max;

@@ -71,6 +71,9 @@ pub struct Sizes {
     pub layer_words: u64,
     /// Words with the bits of walls, in worlds whose entities block cells, else 0.
     pub wall_words: u64,
+    /// How many cells of layers scripts can change in a tick, and how many can differ from the file's.
+    pub edits: u64,
+    pub edited_cells: u64,
     /// Fields, the words of all their steps, and for each: words of a set of cells, cells, tiles.
     pub fields: u64,
     pub field_words: u64,
@@ -204,6 +207,8 @@ impl Sizes {
             walled: u64::from(config.schema.layers.blocked().is_some()),
             layer_words: config.schema.layers.words().len() as u64,
             wall_words: wall_words(config),
+            edits: u64::from(limits.edits_per_tick),
+            edited_cells: u64::from(limits.edited_cells),
             fields,
             field_words: fields * of_walls(&|walls| field::words(walls) as u64),
             set_words,
@@ -270,6 +275,15 @@ impl Sizes {
     /// Numbers that say where entities were.
     pub fn past(&self) -> u64 {
         self.rewind_ticks * self.capacity * self.dimensions
+    }
+
+    /// Words of layers, and those of walls without doors, where scripts change cells; else 0.
+    pub fn edited_words(&self) -> u64 {
+        self.layer_words * u64::from(self.edits > 0)
+    }
+
+    pub fn edited_walls(&self) -> u64 {
+        self.wall_words * u64::from(self.edits > 0)
     }
 
     /// Blocks of the largest scan.

@@ -7,6 +7,7 @@ use shared::EntityId;
 
 use super::Part;
 use super::deferred;
+use super::edit_state;
 use super::field_state;
 use super::layout;
 use super::motion;
@@ -102,6 +103,7 @@ impl Part {
         motion::put(self, snapshot)?;
         timed::put(self, snapshot)?;
         deferred::put(self, &snapshot.deferred)?;
+        edit_state::put(device, &w, &self.sizes, &self.config, &snapshot.edits)?;
         field_state::put(device, &w, &self.config, &snapshot.fields)?;
         for (to, regions) in [
             (r.clients, &snapshot.regions),

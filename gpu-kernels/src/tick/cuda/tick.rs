@@ -161,6 +161,7 @@ impl Part {
             kernels.interest.store(&mut run, range)?;
             device.record(Lane::Work, served)?;
         }
+        kernels.edits.run(&run)?;
         begin(Stage::Download)?;
         end_tick(&mut run.world, self.is_quiet, atomic.is_some());
         kernels.hash.run(&run)?;

@@ -11,6 +11,7 @@ use shared::world::initial::Choice;
 use shared::world::spawn::{SpawnArea as Area, spawn_seed};
 use shared::{AttributeType, Audience, InterestMode, Occasion, WorldConfig};
 
+use super::edit_state;
 use super::layout::{
     BY_THE_SERVER, BoxIndex, Door, Fall, HALF_HIGH, HALF_LOW, HAS_ACTOR, Hook, IS_CLIENTS,
     IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, ON_BIRTH, ON_BORDER, ON_FALL, ON_JOIN,
@@ -299,6 +300,7 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         world.field_count = sizes.fields as u32;
         world.field_tagged = sizes.field_tagged as u32;
     }
+    edit_state::describe(&mut world, config);
     set_logic(&mut world, config);
     world
 }
@@ -390,6 +392,12 @@ pub fn prepare(
     device.write(world.layers.writable(), schema.layers.words())?;
     let walls = &schema.layers.words()[..world.wall_words as usize];
     device.write(world.walls.writable(), walls)?;
+    let edited_words = match world.edits_max {
+        0 => 0,
+        _ => schema.layers.words().len(),
+    };
+    let base = &schema.layers.words()[..edited_words];
+    device.write(world.layers_base.writable(), base)?;
     device.write(world.doors.writable(), &doors(config))?;
     device.write(world.falls.writable(), &falls(config))?;
     device.write(world.spawn_areas.writable(), &spawn_areas(config))?;

@@ -1,5 +1,6 @@
 use shared::world::config::DELAY_TICKS_MAX;
 use shared::world::course::VELOCITY_MAX;
+use shared::world::edit::Edit;
 use shared::world::field::Goals;
 use shared::{EntityId, Tick, WorldConfig};
 
@@ -30,6 +31,7 @@ impl Snapshot {
         self.check_clients(config)?;
         self.check_deferred(config)?;
         self.check_fields(config)?;
+        self.check_edits(config)?;
         self.check_timed(config)
     }
 
@@ -279,6 +281,25 @@ impl Snapshot {
                     return out_of_range("cells of fields that doors block", cell);
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Checks that edits are of cells that can differ, and do.
+    fn check_edits(&self, config: &WorldConfig) -> Result<(), RestoreError> {
+        if self.edits.len() > config.limits.edited_cells as usize {
+            return out_of_range("number of edited cells", self.edits.len() as i64);
+        }
+        let layers = &config.schema.layers;
+        let is_change = |edit: &Edit| {
+            layers.allows(edit) && layers.unedited(edit.layer, edit.cell) != Some(edit.value)
+        };
+        if let Some(edit) = self.edits.iter().find(|edit| !is_change(edit)) {
+            return out_of_range("edited cells", edit.cell);
+        }
+        let is_sorted = (self.edits).is_sorted_by(|a, b| (a.layer, a.cell) < (b.layer, b.cell));
+        if !is_sorted {
+            return out_of_range("order of edited cells", self.edits.len() as i64);
         }
         Ok(())
     }

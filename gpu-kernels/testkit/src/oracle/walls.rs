@@ -19,7 +19,7 @@ impl Oracle {
         };
         let inside = |axis: usize| place[axis].clamp(0, self.size(axis) - 1);
         let cell = [0, 1].map(|axis| inside(axis) / edge);
-        self.config.schema.layers.is_blocked(place) || self.closed.contains(&cell)
+        self.has_wall(place) || self.closed.contains(&cell)
     }
 
     /// The cells that closed doors block: of each, those whose middle all together is nearest.
@@ -60,9 +60,9 @@ impl Oracle {
         span(0).flat_map(|x| span(1).map(move |y| [x, y])).collect()
     }
 
-    /// A word of the layers, with the cells of doors.
+    /// A word of the layers, with the cells of doors and edits.
     pub(super) fn layer_word(&self, place: i32) -> i32 {
-        let word = self.config.schema.layers.word(place);
+        let word = self.edited_word(place);
         let Some(walls) = self.config.schema.layers.blocked() else {
             return word;
         };

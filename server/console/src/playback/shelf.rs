@@ -63,8 +63,12 @@ impl Shelf {
         if head.epoch != Epoch(self.identity) || head.tick_version != VERSION {
             bail!("the snapshot before tick {position} is of another world or version");
         }
-        let snapshot: Snapshot = codec::from_bytes::<BYTES_MAX, _>(&bytes)
+        let (mut snapshot, rest) = codec::split_first::<BYTES_MAX, Snapshot>(&bytes)
             .with_context(|| format!("the snapshot before tick {position} can't be read"))?;
+        if !rest.is_empty() {
+            (snapshot.fields, snapshot.edits) = codec::from_bytes::<BYTES_MAX, _>(rest)
+                .with_context(|| format!("the snapshot before tick {position} can't be read"))?;
+        }
         if snapshot.tick.0 != position {
             bail!("the snapshot before tick {position} is of another tick");
         }
@@ -90,7 +94,11 @@ impl Shelf {
             tick_version: VERSION,
             previous: 0,
         };
-        let body = codec::to_bytes(snapshot);
+        let mut body = codec::to_bytes(snapshot);
+        // What few worlds have stands behind, as in a checkpoint.
+        if !snapshot.fields.is_empty() || !snapshot.edits.is_empty() {
+            body.extend(codec::to_bytes(&(&snapshot.fields, &snapshot.edits)));
+        }
         checkpoint::write(&self.folder, &head, &body)?;
         let mut kept = self.kept();
         kept.insert(position, self.folder.length(&name)?);

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use gpu_kernels::{Backend, CpuBackend, Frame, TimedCommand};
+use shared::world::edit::{Edit, LayerKind};
 use shared::world::given;
 use shared::{CommandKind, EntityId, Tick};
 use world_file::Reader;
@@ -130,6 +131,40 @@ fn runs_on(body: &Body, ticks: u64) -> Snapshot {
     }
     assert_eq!(ends[0], ends[1]);
     ends.pop().unwrap()
+}
+
+#[test]
+fn cells_that_scripts_changed_stay_as_they_are_while_the_layers_do() {
+    let with = |more: &str, row: &str| {
+        let layer = format!(
+            "[[layer]]\nname = 'blocked'\ncell = 32\neditable = true\n\
+             drawing = \"\"\"\n....\n....\n{row}\n....\n\"\"\"\n"
+        );
+        world(
+            &format!("capacity = 8{more}"),
+            &format!("{layer}{KINDS}"),
+            SCRIPTS,
+        )
+    };
+    let edit = |cell, value| Edit {
+        layer: LayerKind::Blocked,
+        cell,
+        value,
+    };
+    let body = || {
+        let mut body = state(&with("", "...."));
+        body.snapshot.edits = vec![edit(3, 1), edit(9, 1)];
+        body
+    };
+    let kept = migrated(body(), &with("\nname = 'other'", "...."));
+    assert_eq!(kept.body.snapshot.edits, [edit(3, 1), edit(9, 1)]);
+    runs_on(&kept.body, 3);
+    let dropped = migrated(body(), &with("", ".#.."));
+    assert_eq!(dropped.body.snapshot.edits, []);
+    says(
+        &dropped,
+        "layers: 2 cells that scripts changed are as the file has them",
+    );
 }
 
 #[test]

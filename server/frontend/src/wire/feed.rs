@@ -495,6 +495,7 @@ impl End {
             refused: refused
                 .map(|r| (r.entity, r.sequence, r.reason, r.because))
                 .collect(),
+            edits: output.edits.clone(),
         }
     }
 }

@@ -11,6 +11,7 @@ use shared::wire::close::Close;
 use shared::wire::control::Ticket;
 use shared::wire::request::{Answer, GivenText};
 use shared::wire::talk::Talk;
+use shared::world::edit::Edit;
 use shared::world::logic::LogicConfig;
 use shared::{ClientRow, EntityId, Name, NotificationKind, Refusal, Slot, Tick};
 
@@ -40,6 +41,8 @@ pub struct Rare {
     pub subscribed: SomeNotices,
     /// With the number of a reason of the world.
     pub refused: Vec<(EntityId, u32, Refusal, Option<u8>)>,
+    /// Cells of layers that are others after the tick.
+    pub edits: Vec<Edit>,
 }
 
 /// A [`SessionEvent`].
@@ -99,6 +102,7 @@ impl Rare {
                 because,
             });
         output.refused = refused.collect();
+        output.edits = self.edits;
         output.refused.sort_unstable();
         let subscribed = Notices::of_some(self.subscribed);
         let subscribed = subscribed.ok_or(WireError::Contradiction("a match has no notice"))?;

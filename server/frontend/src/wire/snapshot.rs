@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | version | 1 byte |
 //! | length of the next field | 4 bytes, the lowest first |
-//! | tick, names of players, newborns that are not sent yet | bincode |
+//! | tick, names of players, newborns that are not sent yet, edited cells | bincode |
 //! | number of living entities; of each: kind, slot, generation, the columns that clients are sent | small and signed numbers |
 //! | and its course: its age in ticks, position, velocity | a small number, then signed ones |
 
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use shared::wire::DecodeError;
 use shared::wire::bits::{BitReader, BitWriter};
 use shared::wire::codec;
+use shared::world::edit::Edit;
 use shared::{Course, EntityId, Name, Slot, Tick, WorldConfig};
 
 use super::world_bits::Shape;
@@ -23,6 +24,7 @@ struct Head {
     tick: Tick,
     named: Vec<(EntityId, Name)>,
     unready: Vec<Slot>,
+    edits: Vec<Edit>,
 }
 
 /// The world as a mirror has it after its last tick.
@@ -32,6 +34,7 @@ pub fn encode(config: &WorldConfig, mirror: &Mirror) -> Vec<u8> {
         tick: mirror.tick(),
         named: mirror.names().collect(),
         unready: mirror.unready().to_vec(),
+        edits: mirror.layers().edits().collect(),
     });
     let mut out = vec![VERSION];
     let length = u32::try_from(head.len()).unwrap_or(u32::MAX);
@@ -70,6 +73,7 @@ pub fn decode(bytes: &[u8], config: &WorldConfig, mirror: &mut Mirror) -> Result
         below("a slot", slot.0.into(), shape.capacity.into())?;
     }
     mirror.begin_at(head.tick);
+    mirror.edit(&head.edits);
     let mut reader = BitReader::new(bits);
     let mut row = vec![];
     for _ in 0..reader.get_small()? {

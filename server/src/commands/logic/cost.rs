@@ -7,6 +7,7 @@ use clap::Args;
 use client_bot::say;
 use script::ir::{Code, Inst};
 use script::{Command, Logic};
+use shared::world::edit::EDIT_KIND;
 
 use super::{place, table};
 use crate::commands::columns;
@@ -100,7 +101,8 @@ fn traits(command: &Command) -> String {
         (reads_layers(code), "cells"),
         (code.asks(), "asks"),
         (code.afters().next().is_some(), "defers"),
-        (code.notifications().next().is_some(), "tells"),
+        (code.notifications().any(|n| n.kind != EDIT_KIND.0), "tells"),
+        (code.edits(), "edits"),
         (command.atomic.is_some(), "atomic"),
     ];
     let own = all.iter().filter(|(has, _)| *has);

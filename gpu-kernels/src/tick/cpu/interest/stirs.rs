@@ -183,8 +183,8 @@ impl Stirs {
         for part in &self.parts {
             self.all.extend_from_slice(&part.stirs);
         }
-        // Nobody notes from where an opened door is seen.
-        let is_opened = line_of_sight && state.doors_moved;
+        // Nobody notes from where an opened door or a wall that is gone is seen.
+        let is_opened = line_of_sight && (state.doors_moved || state.walls_edited);
         let is_next = self.next == Some(state.tick);
         self.is_quiet = is_next && !is_opened && self.all.len() <= 2 * most;
         self.next = Some(state.tick.next());
