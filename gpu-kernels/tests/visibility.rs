@@ -79,7 +79,7 @@ fn world(size: &str, lines: &str, limits: &str, audience: &str, walls: usize) ->
 
 #[test]
 fn clients_see_and_hear_nothing_of_what_is_hidden_from_them() {
-    let mut all = [0; 4];
+    let mut all = [0; 3];
     for (seed, (size, lines, limits)) in (1..).zip([
         ("90, 90", "aoi = 8", ""),
         ("90, 90", "aoi = 8\nmotion = false", ""),
@@ -105,17 +105,17 @@ fn clients_see_and_hear_nothing_of_what_is_hidden_from_them() {
             let walls = if size == "90, 90" { walls } else { 0 };
             let config = world(size, lines, limits, audience, walls);
             let found = play(seed, config);
-            all = [0, 1, 2, 3].map(|i| all[i] + found[i]);
+            all = [0, 1, 2].map(|i| all[i] + found[i]);
         }
     }
     let mut config = world("90, 90", "aoi = 8", "", "hidden", 10);
     config.interest = InterestMode::Buckets;
     play(20, config);
-    assert!(all.iter().all(|&n| n > 10), "{all:?}");
+    assert!(all.iter().all(|&n| n > 1000), "{all:?}");
 }
 
-/// Enters, leaves of those who were hidden, hearings, and cries that nobody hears who is near.
-fn play(seed: u64, config: WorldConfig) -> [usize; 4] {
+/// The numbers of enters, of leaves of those who were hidden, and of hearings.
+fn play(seed: u64, config: WorldConfig) -> [usize; 3] {
     let mut parity = Parity::new(&config);
     let mut dice = Dice::new(seed);
     let mut frame = Frame::new(Tick(0));
@@ -126,7 +126,7 @@ fn play(seed: u64, config: WorldConfig) -> [usize; 4] {
     }
     let mut alive: Vec<EntityId> = (0..ENTITIES).map(|slot| EntityId::new(slot, 1)).collect();
     let mut dead = vec![];
-    let mut found = [0; 4];
+    let mut found = [0; 3];
     for tick in 1..50 {
         let output = parity.tick(&frame);
         let births = output.births.iter().filter_map(|birth| birth.entity);
@@ -154,8 +154,6 @@ fn play(seed: u64, config: WorldConfig) -> [usize; 4] {
                 found[2] += 1;
             }
         }
-        let cries = output.notifications.len();
-        found[3] += usize::from(cries > 0 && output.counts.hearings == 0);
         if dice.once_in(30) {
             parity.restart(dice.once_in(2));
         }
