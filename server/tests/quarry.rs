@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use client_bot::client_core::{Close, Event, Game, GameOptions, LossCode};
 use client_bot::connect::{ClientError, hello};
-use client_bot::{Connector, GameClient, Trust};
+use client_bot::{BehaviourKind, Connector, GameClient, Trust};
 use gpu_kernels::Frame;
 use quic::{Faults, Network};
 use script::builtin;
@@ -23,7 +23,7 @@ use testkit::parity::Parity;
 
 use crate::common::folder::TestFolder;
 use crate::common::gateways::{Host, stop};
-use crate::common::{DEADLINE, Player, start_with, trust, until, until_game};
+use crate::common::{Bots, DEADLINE, Player, start_with, ticks, trust, until, until_game};
 
 const UNIT: i32 = 4096;
 
@@ -172,7 +172,7 @@ async fn a_client_that_comes_back_gets_all_cells_again() {
         !sent(p[0]).is_empty()
     })
     .await;
-    crate::common::ticks(&server, 10).await;
+    ticks(&server, 10).await;
     until(&mut [&mut player], "it reads on", |_| true).await;
     let before = sent(&player);
     player.log.messages.clear();
@@ -257,6 +257,15 @@ async fn clients_that_know_no_edits_are_sent_for_an_update() {
         };
         assert_eq!(ending.code, LossCode::Closed(Close::Outdated));
     }
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn bots_that_dig_and_build_receive_what_they_must_and_nothing_else() {
+    let server = start_with("", |options| options.world = load());
+    let bots = Bots::start(&server, 16, BehaviourKind::Any).await;
+    ticks(&server, 100).await;
+    bots.verify(&server).await;
     server.stop().unwrap();
 }
 

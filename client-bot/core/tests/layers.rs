@@ -219,20 +219,20 @@ fn edits_hold_whether_they_come_before_the_contents_or_after() {
     let mut fetch = Fetch::of(&soft());
     assert!(fetch.schema.layers.is_editable(Blocked));
     let at = |x: i32, y: i32| [x * 4096, y * 4096, 0];
-    fetch.edits(&[(Blocked, 7, 1), (Blocked, 8, 0)]).unwrap();
-    fetch.edits(&[(Blocked, 8, 1)]).unwrap();
+    fetch.edits(&[(Blocked, 7, 1), (Blocked, 9, 0)]).unwrap();
+    fetch.edits(&[(Blocked, 9, 1)]).unwrap();
     for (info, content) in contents(&fetch.schema.layers) {
         fetch.session.put_layer(info.hash, content).unwrap();
     }
     let is_wall = |fetch: &Fetch, x, y| fetch.session.layers().unwrap().is_blocked(at(x, y));
     // Of rows of six cells.
-    assert!(is_wall(&fetch, 1, 1) && is_wall(&fetch, 2, 1));
+    assert!(is_wall(&fetch, 1, 1) && is_wall(&fetch, 3, 1));
     fetch.edits(&[(Blocked, 7, 0), (Blocked, 0, 0)]).unwrap();
     assert!(!is_wall(&fetch, 1, 1) && !is_wall(&fetch, 0, 0));
     // What is as the content has it is no edit any more.
     fetch.edits(&[(Blocked, 0, 1)]).unwrap();
     let edits = fetch.session.layers().unwrap().edits();
-    assert_eq!(edits.map(|edit| edit.cell).collect::<Vec<_>>(), [8]);
+    assert_eq!(edits.map(|edit| edit.cell).collect::<Vec<_>>(), [9]);
     // The next session begins with the content again.
     let cache = LayerCache::default();
     let mut next = Fetch::of(&soft());

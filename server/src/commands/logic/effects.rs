@@ -6,6 +6,7 @@ use script::Command;
 use script::interpreter::{Effects, Outgoing, World};
 use shared::world::attribute::{halves, joined};
 use shared::world::collection::declared_name;
+use shared::world::edit::{EDIT_KIND, LayerKind};
 use shared::world::given::{self, FollowUp, is_follow_up};
 use shared::world::symbols::KEYS;
 use shared::world::value::words_at;
@@ -180,8 +181,26 @@ impl CommandEffects {
     }
 }
 
+/// `cell 77 of the layer blocked becomes 1`; `None`: these are no words of an edit.
+fn edit(still: &Still, words: &[i32]) -> Option<String> {
+    let &[number, cell, word] = words else {
+        return None;
+    };
+    let layer = LayerKind::of(number)?;
+    let value = match layer {
+        LayerKind::Blocked | LayerKind::Height => word.to_string(),
+        LayerKind::Tag => value(still, AttributeType::Symbol, [word, 0]),
+    };
+    let name = layer.name();
+    Some(format!("cell {cell} of the layer {name} becomes {value}"))
+}
+
 impl Notified {
     fn line(&self, still: &Still) -> String {
+        let changed = (self.kind == EDIT_KIND.0).then(|| edit(still, &self.words));
+        if let Some(line) = changed.flatten() {
+            return line;
+        }
         let schema = still
             .config
             .schema
