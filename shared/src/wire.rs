@@ -44,19 +44,20 @@ pub const ALPN: &[u8] = b"myriad/1";
 /// What clients and servers of this [`PROTOCOL_VERSION`] prefer to [`ALPN`]: a first packet says so,
 /// so that servers of several versions can be behind one address. Without it in common, a server
 /// answers by [`ALPN`] and says which version it has.
-pub const VERSION_ALPN: &[u8] = b"myriad/1.21";
+pub const VERSION_ALPN: &[u8] = b"myriad/1.22";
 /// Those that a client offers, what is preferred first.
 pub const ALPNS: [&[u8]; 2] = [VERSION_ALPN, ALPN];
 /// Those that a server accepts, what is preferred first.
-pub const SERVER_ALPNS: [&[u8]; 5] = [
+pub const SERVER_ALPNS: [&[u8]; 6] = [
     VERSION_ALPN,
+    b"myriad/1.21",
     b"myriad/1.20",
     b"myriad/1.19",
     b"myriad/1.18",
     ALPN,
 ];
 /// Changes whenever an old client could misread what a new server sends.
-pub const PROTOCOL_VERSION: u16 = 21;
+pub const PROTOCOL_VERSION: u16 = 22;
 /// The oldest version whose clients a server accepts. What it sends them is what that version can
 /// read.
 pub const PROTOCOL_VERSION_MIN: u16 = 18;
@@ -64,6 +65,8 @@ pub const PROTOCOL_VERSION_MIN: u16 = 18;
 pub const TEXTS_VERSION: u16 = 20;
 /// The first version whose welcomes say where planes are. To older clients they are one world.
 pub const PLANES_VERSION: u16 = 21;
+/// The first version that knows things. Older clients are sent none.
+pub const THINGS_VERSION: u16 = 22;
 /// The first version in which rare messages of the stream share a tag.
 pub const RARE_VERSION: u16 = 19;
 /// The first version whose welcomes say which commands were processed, which kinds block cells, and

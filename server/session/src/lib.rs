@@ -15,6 +15,7 @@
 //! | `movement` | the datagrams of that tick |
 //! | `layers` | the layers that the client has asked for |
 //! | `rankings` | the rankings that it has asked for |
+//! | `things` | the things that it sees |
 //! | [`flow`] | an estimate of the client's link |
 //! | [`notices`] | the notices of that tick |
 //! | [`talk`] | that tick's talk for the client |
@@ -37,6 +38,7 @@ mod rankings;
 pub mod refused;
 pub mod stream;
 pub mod talk;
+mod things;
 
 use std::sync::Arc;
 
@@ -45,13 +47,13 @@ use frontend::publication::ViewStatus;
 use frontend::servers::Others;
 use frontend::talk_budget::TalkBudget;
 use frontend::welcome::OwnWelcome;
-use shared::wire::PROTOCOL_VERSION;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::Acknowledgement;
 use shared::wire::control::Ticket;
 use shared::wire::request::{Answer, GivenText};
 use shared::wire::stream::StreamCodec;
 use shared::wire::talk::Talk;
+use shared::wire::{PROTOCOL_VERSION, THINGS_VERSION};
 use shared::{ClientRow, EntityId, Limits, Tick};
 
 use acknowledgement::PendingMovement;
@@ -64,6 +66,7 @@ use quota::Quota;
 use rankings::Rankings;
 use refused::Refused;
 use stream::{OutStream, Unsent};
+use things::Things;
 
 /// One client: what it sent, and what it has yet to receive.
 pub struct Session {
@@ -107,6 +110,8 @@ pub struct Session {
     answers: Vec<Reply>,
     layers: Layers,
     rankings: Rankings,
+    /// `None` for clients that know none.
+    things: Option<Things>,
     /// Talk to the client in the next frame's tick, each with its index among all talk of the
     /// tick.
     talk: Vec<(usize, Arc<Talk>)>,
@@ -173,6 +178,7 @@ impl Session {
             answers: vec![],
             layers: Layers::default(),
             rankings: Rankings::default(),
+            things: Some(Things::default()),
             talk: vec![],
             near: TalkBudget::default(),
             stream: OutStream::new(limits.client_stream_bytes as usize),
@@ -186,6 +192,7 @@ impl Session {
     pub fn of_version(limits: &Limits, version: u16) -> Session {
         Session {
             version,
+            things: (version >= THINGS_VERSION).then(Things::default),
             ..Session::new(limits)
         }
     }

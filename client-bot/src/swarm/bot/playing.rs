@@ -268,6 +268,7 @@ impl Playing {
             is_dead,
             newest,
             entities: view.entities().clone(),
+            things: view.things().clone(),
             touched,
             regions,
             spot,
