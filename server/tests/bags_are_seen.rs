@@ -5,8 +5,6 @@ use client_bot::BehaviourKind;
 use client_bot::client_core::Message;
 use client_bot::connect::hello;
 use shared::EntityId;
-use shared::wire::THINGS_VERSION;
-use shared::wire::control::Hello;
 
 use crate::common::gateways::{Host, stop};
 use crate::common::{Bots, Player, losing, scratch, start, start_with, ticks, until};
@@ -291,26 +289,6 @@ async fn a_large_bag_comes_in_parts_and_whole() {
     let most = by_tick.values().max().copied().unwrap_or_default();
     assert!((2..40).contains(&most), "{most} in a tick");
     assert!(before < 400 * 64, "{before} bytes for 400 things");
-    server.stop().unwrap();
-}
-
-#[tokio::test]
-async fn a_client_of_the_version_before_is_sent_no_things() {
-    let server = start(&world("before", ""));
-    let before = Hello {
-        version: THINGS_VERSION - 1,
-        ..hello("", None)
-    };
-    // Its welcome has what that of this version has.
-    let mut ann = Player::join_as(&server, &before).await;
-    let mut bob = Player::join(&server).await;
-    let own = ann.entity();
-    give(&mut ann, "put_on", &[]);
-    until(&mut [&mut ann, &mut bob], "the other one sees it", |p| {
-        held(p[1], own, "hat").len() == 1
-    })
-    .await;
-    assert!(ann.client.view().things().is_empty());
     server.stop().unwrap();
 }
 

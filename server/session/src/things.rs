@@ -283,3 +283,19 @@ fn bag_of(mirror: &Mirror, holder: Slot, of_another: bool) -> Vec<u32> {
 
 /// At most so much of a frame, as clients read some KiB in a tick: 8 KiB.
 const BITS_MAX: usize = 8 * 1024 * 8;
+
+#[cfg(test)]
+mod tests {
+    use shared::wire::{PROTOCOL_VERSION, PROTOCOL_VERSION_MIN, THINGS_VERSION};
+
+    use crate::Session;
+
+    #[test]
+    fn clients_of_older_versions_are_sent_none() {
+        let limits = world_file::default().limits;
+        for version in PROTOCOL_VERSION_MIN..=PROTOCOL_VERSION {
+            let things = Session::of_version(&limits, version).things;
+            assert_eq!(things.is_some(), version >= THINGS_VERSION);
+        }
+    }
+}

@@ -17,6 +17,7 @@ name = 'test'
 capacity = 60
 [limits]
 clients = 8
+timed_commands = 100
 [[kind]]
 name = 'player'
 [[kind]]
@@ -46,13 +47,11 @@ fn use_up(me: Entity) { if me.kind == \"axe\" { me.wear += 1; } }
 fn end(me: Entity) { despawn(me); }
 ";
 
+/// Things, each with its wear, ascending.
+type Bag = Vec<(EntityId, i32)>;
+
 /// The things that an entity holds, by going over all entities, and with them their attributes.
-fn slow(
-    schema: &Schema,
-    mirror: &Mirror,
-    holder: EntityId,
-    of_another: bool,
-) -> Vec<(EntityId, i32)> {
+fn slow(schema: &Schema, mirror: &Mirror, holder: EntityId, of_another: bool) -> Bag {
     let (column, wear) = (
         schema.holder_column().unwrap(),
         schema.column("wear").unwrap(),
@@ -88,12 +87,7 @@ fn config() -> WorldConfig {
 }
 
 /// The things by the index, with the same attributes.
-fn indexed(
-    mirror: &Mirror,
-    wear: usize,
-    holder: EntityId,
-    of_another: bool,
-) -> Vec<(EntityId, i32)> {
+fn indexed(mirror: &Mirror, wear: usize, holder: EntityId, of_another: bool) -> Bag {
     let mut bag = vec![];
     mirror.bag(holder.slot, of_another, usize::MAX, &mut bag);
     let with_wear = |slot: Slot| (mirror.id(slot), mirror.row(slot)[wear]);
@@ -120,7 +114,7 @@ fn the_things_of_each_entity_are_those_that_refer_to_it_and_each_change_stirs_it
         };
         let mut backend = CpuBackend::new(&config, 1, None).unwrap();
         let mut kept = mirror();
-        let mut before: Vec<(EntityId, [Vec<(EntityId, i32)>; 2])> = vec![];
+        let mut before: Vec<(EntityId, [Bag; 2])> = vec![];
         for tick in 0..TICKS {
             let mut frame = Frame::new(Tick(tick));
             let living: Vec<EntityId> = (0..ENTITIES)
