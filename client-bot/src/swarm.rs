@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::connect::ClientError;
 use crate::report::{Figures, SwarmReport};
-use crate::verify::{check_at_rest, check_notices};
+use crate::verify::{check_at_rest, check_bags, check_notices};
 pub use options::SwarmOptions;
 use state::{Phase, SwarmState};
 
@@ -203,6 +203,7 @@ impl Swarm {
         let views = self.state.views();
         check_at_rest(history, schema, &views);
         check_notices(history, schema, &views);
+        check_bags(history, schema, &views);
         if self.options.play.is_none() && self.options.behaviour.makes_requests() {
             history.check_granted();
         }

@@ -6,8 +6,10 @@
 //! | [`Checker`] | in play: positions of others, and entities missing from view |
 //! | [`check_at_rest`] | whole views, once nothing moves |
 //! | [`check_notices`] | notices of subscriptions, and those by place |
+//! | [`check_bags`] | things, once nothing moves |
 
 mod at_rest;
+mod bag;
 mod checker;
 mod earshot;
 mod findings;
@@ -24,6 +26,7 @@ use rustc_hash::FxHashMap;
 use shared::{EntityId, Schema, Tick};
 
 pub use at_rest::check_at_rest;
+pub use bag::check_bags;
 pub use checker::Checker;
 pub use findings::Findings;
 pub use history::History;
@@ -40,6 +43,8 @@ pub struct FinalView {
     pub is_dead: bool,
     pub newest: Tick,
     pub entities: FxHashMap<u32, Entity>,
+    /// By slot.
+    pub things: FxHashMap<u32, Entity>,
     /// Slots that a reliable message named in the last second.
     pub touched: Vec<u32>,
     pub regions: Vec<Region>,

@@ -30,6 +30,7 @@ mod attacks;
 mod audience;
 #[cfg(feature = "s3")]
 mod backups_in_a_store;
+mod bags_are_seen;
 mod bindings;
 mod bots_expect_what_a_world_promises;
 #[cfg(feature = "postgres")]

@@ -68,6 +68,8 @@ pub const PLANES_VERSION: u16 = 21;
 /// The first version that knows edits of layers: a world whose scripts change cells accepts no older
 /// clients.
 pub const EDITS_VERSION: u16 = 22;
+/// The first version that knows things. Older clients are sent none.
+pub const THINGS_VERSION: u16 = 22;
 /// The first version in which rare messages of the stream share a tag.
 pub const RARE_VERSION: u16 = 19;
 /// The first version whose welcomes say which commands were processed, which kinds block cells, and

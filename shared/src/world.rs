@@ -22,6 +22,7 @@
 //! | [`ranking`] | rankings: the entities of a kind, ordered by an attribute |
 //! | [`columns`] | how many columns there can be, and sets of them |
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
+//! | [`shown`] | which things clients see |
 //! | [`spawn`] | where entities are born |
 //! | [`initial`] | the values that entities are born with |
 //! | [`given`] | the values that a birth is given by its command |
@@ -56,6 +57,7 @@ pub mod notification;
 pub mod plane;
 pub mod ranking;
 pub mod schema;
+pub mod shown;
 pub mod source;
 pub mod spawn;
 pub mod symbols;

@@ -21,7 +21,8 @@ pub enum Event {
     /// The client is in the world again, as the same entity. Commands that were not processed are
     /// sent again, or given up: see [`View::has_continued`](crate::View::has_continued).
     Resumed(EntityId),
-    /// An entity is in view from now on. The view has its attributes.
+    /// An entity is in view from now on, or a thing: the client's entity has received it, or sees it
+    /// of another. The view has its attributes.
     Entered {
         /// The tick of the server that reports it.
         tick: Tick,
@@ -30,14 +31,15 @@ pub enum Event {
         /// An index into the schema's kinds.
         kind: u16,
     },
-    /// An entity is no longer in view. The client's own one leaves when it dies.
+    /// An entity or a thing is no longer in view. The client's own entity leaves when it dies.
     Left {
         /// The tick of the server that reports it.
         tick: Tick,
-        /// The entity, which the view has no more.
+        /// Which one: the view has it no more.
         entity: EntityId,
     },
-    /// Attributes of an entity in view have changed, other than the position.
+    /// Attributes of an entity or a thing in view have changed, other than the position: a thing that
+    /// is handed on to where the client sees it, too, has another `holder`.
     Changed {
         /// The tick of the server that reports it.
         tick: Tick,

@@ -20,6 +20,8 @@ pub(crate) struct Record {
     lows: Vec<u16>,
     /// The kind of what the whole world shares.
     world_kind: Option<u16>,
+    /// By kind: whether its entities are things, which are nowhere.
+    things: Vec<bool>,
     own: EntityId,
     /// By slot.
     known: FxHashMap<u32, Known>,
@@ -75,6 +77,10 @@ impl Record {
                 .map(|(column, _)| column)
                 .collect(),
             world_kind: schema.world_kind,
+            things: (0..)
+                .zip(&schema.kinds)
+                .map(|(kind, _)| schema.is_thing(kind))
+                .collect(),
             own,
             text_columns: schema.text_columns().collect(),
             unread: vec![],
@@ -330,7 +336,10 @@ impl EventHandler for Recorder<'_> {
                         course.position[usize::from(column)] = value;
                     }
                 }
-                self.scene.enter(*entity, course);
+                match self.record.things.get(usize::from(*kind)) {
+                    Some(true) => self.scene.leave(entity.slot.0),
+                    _ => self.scene.enter(*entity, course),
+                }
                 return self.record.enter(tick, *entity, *kind, values);
             }
             Message::Leave(slot) => {

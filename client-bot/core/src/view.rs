@@ -12,7 +12,7 @@ use shared::world::door::closed_cells;
 use shared::world::edit::Edit;
 use shared::world::layer::Layers;
 use shared::world::words::TextHandle;
-use shared::{AttributeType, Audience, Course, EntityId, Name, Schema, Slot, Tick};
+use shared::{AttributeType, Audience, Course, EntityId, EntityRef, Name, Schema, Slot, Tick};
 
 use crate::texts::Texts;
 use crate::{Message, Movement, NoticeBody, Ranking, RankingInfo};
@@ -27,6 +27,8 @@ pub struct View {
     /// Others are not kept.
     is_own_only: bool,
     entities: FxHashMap<u32, Entity>,
+    /// By slot.
+    things: FxHashMap<u32, Entity>,
     /// What the whole world shares.
     world: Option<Entity>,
     /// By slot: names of the players of entities in view.
@@ -76,9 +78,9 @@ pub struct ViewCounts {
     pub stream_bytes: u64,
     /// Movements in datagrams, one per entity and datagram.
     pub movements: u64,
-    /// Entities that came into view.
+    /// Entities and things that came into view.
     pub enters: u64,
-    /// Entities that left it.
+    /// Entities and things that left it.
     pub leaves: u64,
     /// Changes of lasting attributes, one per entity and tick.
     pub states: u64,
@@ -145,6 +147,7 @@ impl View {
             is_dead: false,
             is_own_only: false,
             entities: FxHashMap::default(),
+            things: FxHashMap::default(),
             world: None,
             names: FxHashMap::default(),
             early: FxHashMap::default(),
@@ -247,11 +250,12 @@ impl View {
         self.entities.retain(|&slot, _| slot == own);
         self.names.retain(|&slot, _| slot == own);
         self.early.retain(|&slot, _| slot == own);
+        self.things.clear();
         self.have_doors_changed = !self.schema.doors.is_empty();
     }
 
     fn keeps(&self, slot: Slot) -> bool {
-        !self.is_own_only || slot == self.entity.slot
+        !self.is_own_only || slot == self.entity.slot || self.things.contains_key(&slot.0)
     }
 
     /// Whether a message is about something that this holds.
@@ -269,13 +273,54 @@ impl View {
         self.world.as_ref()
     }
 
-    /// An entity in view, or what the whole world shares.
+    /// An entity in view, a thing, or what the whole world shares.
     pub fn get(&self, slot: Slot) -> Option<&Entity> {
         let world = self.world.as_ref().filter(|world| world.id.slot == slot);
-        world.or_else(|| self.entities.get(&slot.0))
+        let placed = || self.entities.get(&slot.0);
+        world.or_else(placed).or_else(|| self.things.get(&slot.0))
     }
 
-    /// The entities in view by slot, the client's own one included.
+    /// The things that the client sees, by slot: what its own entity holds, what the one holds that
+    /// it has opened, and what others hold for all to see; also in other things. They have no place.
+    pub fn things(&self) -> &FxHashMap<u32, Entity> {
+        &self.things
+    }
+
+    /// The things among them that an entity, or a thing, holds itself, by ascending slot.
+    pub fn held_by(&self, holder: EntityId) -> impl Iterator<Item = &Entity> {
+        let column = self.schema.holder_column();
+        let reference = Some(holder.reference().0);
+        let is_held = |thing: &&Entity| {
+            column.is_some_and(|column| thing.row.get(column).copied() == reference)
+        };
+        let mut held: Vec<&Entity> = self.things.values().filter(is_held).collect();
+        held.sort_unstable_by_key(|thing| thing.id.slot);
+        held.into_iter()
+    }
+
+    /// Whether this is the client's own entity, or a thing that this holds, also in other things: then
+    /// the client has its private attributes, too.
+    pub fn is_own(&self, entity: &Entity) -> bool {
+        let column = self.schema.holder_column();
+        let mut one = entity;
+        while one.id != self.entity {
+            let reference = column.and_then(|column| one.row.get(column).copied());
+            let Some(reference) = reference.filter(|_| self.schema.is_thing(one.kind)) else {
+                return false;
+            };
+            let holder = self.get(EntityRef(reference).slot());
+            let holder = holder.filter(|holder| {
+                let is_it = holder.id.reference().0 == reference;
+                is_it && self.schema.can_hold(holder.kind, one.kind)
+            });
+            let Some(holder) = holder else { return false };
+            one = holder;
+        }
+        true
+    }
+
+    /// The entities in view by slot, the client's own one included. Things are
+    /// [apart](View::things).
     pub fn entities(&self) -> &FxHashMap<u32, Entity> {
         &self.entities
     }
@@ -352,7 +397,8 @@ impl View {
 
     /// Whether an entity in view has a text.
     pub(crate) fn shows(&self, handle: TextHandle) -> bool {
-        let mut rows = self.entities.values().chain(&self.world);
+        let placed = self.entities.values().chain(&self.world);
+        let mut rows = placed.chain(self.things.values());
         rows.any(|entity| {
             let mut columns = self.schema.text_columns();
             columns.any(|column| entity.row.get(column) == Some(&handle.0))
@@ -496,6 +542,11 @@ impl View {
                     return;
                 }
                 self.names.remove(&entity.slot.0);
+                if self.schema.is_thing(kind) {
+                    let thing = self.entity_of(tick, entity, kind, &values, velocity);
+                    self.things.insert(entity.slot.0, thing);
+                    return;
+                }
                 self.enter(tick, entity, kind, &values, velocity);
             }
             Message::Leave(slot) => {
@@ -510,7 +561,9 @@ impl View {
             Message::State { slot, values } => {
                 self.counts.states += 1;
                 let world = self.world.as_mut().filter(|world| world.id.slot == slot);
-                if let Some(entity) = world.or(self.entities.get_mut(&slot.0)) {
+                let placed = self.entities.get_mut(&slot.0);
+                let entity = world.or(placed).or(self.things.get_mut(&slot.0));
+                if let Some(entity) = entity {
                     for (column, value) in values {
                         entity.row[usize::from(column)] = value;
                     }
@@ -548,6 +601,9 @@ impl View {
     /// that is on its way, even if it was taken for that of the entity before its leave.
     fn leave(&mut self, tick: Tick, slot: u32) {
         self.counts.leaves += 1;
+        if self.things.remove(&slot).is_some() {
+            return;
+        }
         self.names.remove(&slot);
         let early = self.early.get(&slot).and_then(EarlyMovement::newest);
         if early.is_some_and(|newest| newest <= tick) {

@@ -322,3 +322,96 @@ fn a_view_of_its_own_entity_alone_has_that_as_any_other_view_does() {
     let [whole, own] = [&whole, &own].map(|session| *session.view().counts());
     assert_eq!(own, whole);
 }
+
+/// A session in a world with chests, bags and axes, and its server.
+fn with_things() -> (Server, Session, Vec<u16>) {
+    let text = "[world]\ncapacity = 100\n[[kind]]\nname = 'player'\n[[kind]]\nname = 'chest'\n\
+                [[kind]]\nname = 'bag'\nplace = 'none'\n[[kind]]\nname = 'axe'\nplace = 'none'\n\
+                attributes = [{ name = 'wear', type = 'i32', audience = 'state' }]";
+    let schema = world_file::parse(text, "a test's world")
+        .expect("a valid world")
+        .schema;
+    let server = Server::of(&schema);
+    let column = |name: &str| schema.column(name).unwrap() as u16;
+    let columns = vec![column("holder"), column("wear")];
+    let session = Session::new(&Welcome {
+        schema,
+        ..welcome()
+    });
+    (server, session.expect("a world's own schema"), columns)
+}
+
+#[test]
+fn things_are_held_by_who_they_refer_to_and_are_no_entities_of_a_place() {
+    let (server, mut session, columns) = with_things();
+    let row = |holder: EntityId, wear: i32| {
+        let mut row = vec![0; session.view().schema().attributes.len()];
+        row[usize::from(columns[0])] = holder.reference().0;
+        row[usize::from(columns[1])] = wear;
+        row
+    };
+    let [bag, axe, other] = [20, 9, 30].map(|slot| EntityId::new(slot, 1));
+    let rest = Course::default();
+    let things = [
+        (axe, 3, row(bag, 4)),
+        (bag, 2, row(OWN, 0)),
+        (other, 3, row(OWN, 5)),
+    ];
+    let frame = server.frame(11, |stream, writer| {
+        stream.enter(writer, OWN, 0, true, &rest, &row(EntityId::NONE, 0));
+        for (thing, kind, row) in &things {
+            stream.enter(writer, *thing, *kind, true, &rest, row);
+        }
+    });
+    // Each takes a few bytes, as it has no place.
+    assert!(frame.len() < 60, "{} bytes", frame.len());
+    session.handle_stream(&frame, &mut ()).unwrap();
+    let held = |session: &Session, holder| -> Vec<EntityId> {
+        session
+            .view()
+            .held_by(holder)
+            .map(|thing| thing.id)
+            .collect()
+    };
+    assert_eq!(session.view().entities().len(), 1);
+    assert_eq!(held(&session, OWN), [bag, other]);
+    assert_eq!(held(&session, bag), [axe]);
+    assert!(
+        session
+            .view()
+            .things()
+            .values()
+            .all(|thing| session.view().is_own(thing))
+    );
+
+    // The bag is handed on to another, who has it with what is in it.
+    let someone = EntityId::new(7, 1);
+    let frame = server.frame(12, |stream, writer| {
+        let holder = (columns[0], someone.reference().0);
+        stream.state(writer, bag.slot, [holder].into_iter());
+        stream.state(writer, axe.slot, [(columns[1], 6)].into_iter());
+        stream.leave(writer, other.slot);
+    });
+    session.handle_stream(&frame, &mut ()).unwrap();
+    assert_eq!(held(&session, someone), [bag]);
+    assert_eq!(held(&session, OWN), []);
+    let seen = session.view().get(axe.slot).expect("a thing");
+    assert_eq!(seen.row[usize::from(columns[1])], 6);
+    assert!(!session.view().is_own(seen));
+
+    // Two that hold each other are nobody's, and are no way without an end.
+    let frame = server.frame(13, |stream, writer| {
+        for (thing, holder) in [(bag, axe), (axe, bag)] {
+            let holder = (columns[0], holder.reference().0);
+            stream.state(writer, thing.slot, [holder].into_iter());
+        }
+    });
+    session.handle_stream(&frame, &mut ()).unwrap();
+    assert!(
+        !session
+            .view()
+            .things()
+            .values()
+            .any(|thing| session.view().is_own(thing))
+    );
+}

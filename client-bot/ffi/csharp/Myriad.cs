@@ -589,6 +589,14 @@ namespace Myriad
             return (int)count;
         }
 
+        /// Writes the things that an entity, or a thing, holds itself into `shown`, and gives how many there
+        /// are. `Value` has their attributes.
+        public int Things(Entity holder, Thing[] shown)
+        {
+            Check(Native.myriad_things(number, holder, shown, (UIntPtr)shown.Length, out var count));
+            return (int)count;
+        }
+
         /// The name of the player at a place of a ranking, from 1 on; empty without one.
         public string RankedName(string ranking, uint place) =>
             Written((buffer, size) => Native.myriad_ranked_name(number, Utf8(ranking), place, buffer, size));
@@ -1047,6 +1055,14 @@ namespace Myriad
             public double Number;
         }
 
+        [StructLayout(LayoutKind.Sequential)]
+        internal struct Thing
+        {
+            public Entity Entity;
+            public ushort Kind;
+            [MarshalAs(UnmanagedType.I1)] public bool IsOwn;
+        }
+
         [DllImport(Library)] internal static extern IntPtr myriad_error();
         [DllImport(Library)] internal static extern Status myriad_connect(ref Options options, out ulong client);
         [DllImport(Library)] internal static extern Status myriad_poll(ulong client);
@@ -1095,6 +1111,7 @@ namespace Myriad
         [DllImport(Library)] internal static extern Status myriad_ask_ranking(ulong client, byte[] ranking, uint length);
         [DllImport(Library)] internal static extern Status myriad_ranking(ulong client, byte[] ranking, out uint place, [Out] Ranked[] shown, UIntPtr room, out UIntPtr count);
         [DllImport(Library)] internal static extern Status myriad_ranked_name(ulong client, byte[] ranking, uint place, [Out] byte[] buffer, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_things(ulong client, Entity holder, [Out] Thing[] shown, UIntPtr room, out UIntPtr count);
         [DllImport(Library)] internal static extern Status myriad_talk(ulong client, int what, byte[] to, byte[] words, out uint request);
         // The end of the generated functions.
 

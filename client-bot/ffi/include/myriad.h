@@ -419,6 +419,16 @@ typedef struct MyriadRanked {
   double value;
 } MyriadRanked;
 
+// A thing that the client sees. It is nowhere; `myriad_value` has its attributes, and events say
+// that it has entered, changed or left, as of any entity.
+typedef struct MyriadThing {
+  struct MyriadEntity entity;
+  // The number of its kind, see `myriad_kind_name`.
+  uint16_t kind;
+  // Whether the client's own entity holds it, directly or in another thing.
+  bool is_own;
+} MyriadThing;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -830,6 +840,19 @@ enum MyriadStatus myriad_ranked_name(MyriadClient client,
                                      uint32_t place,
                                      char *buffer,
                                      size_t size);
+
+// Writes the things that an entity, or a thing, holds itself to `shown`, by their slots and as many
+// as there is room for, and to `count` how many there are. A client sees those of its own entity, of
+// the one that this has opened, and of others what is for all.
+//
+// # Safety
+// `shown` points to room for `room` of them, or is null with `room` 0; `count` points to room
+// for a number.
+enum MyriadStatus myriad_things(MyriadClient client,
+                                struct MyriadEntity holder,
+                                struct MyriadThing *shown,
+                                size_t room,
+                                size_t *count);
 
 // Talks. `what` is a number of `MyriadTalk`; the request's number is written to `request`,
 // which may be null.

@@ -31,6 +31,7 @@
 //! | [`input`] | commands |
 //! | [`interest`] | regions, subscriptions, sight |
 //! | [`rankings`] | rankings of the world |
+//! | [`things`] | what entities hold |
 //! | [`talk`] | what players say |
 
 pub mod clients;
@@ -45,6 +46,7 @@ pub mod rankings;
 pub mod schema;
 pub mod talk;
 mod text;
+pub mod things;
 pub mod world;
 
 pub use clients::MyriadClient;

@@ -66,6 +66,7 @@ fn header(sources: &Path) -> String {
         "input",
         "interest",
         "rankings",
+        "things",
         "talk",
     ] {
         builder = builder.with_src(sources.join(name).with_extension("rs"));

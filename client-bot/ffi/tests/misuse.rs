@@ -19,6 +19,7 @@ use myriad_client::schema::{
     myriad_schema_parameter,
 };
 use myriad_client::talk::myriad_talk;
+use myriad_client::things::myriad_things;
 use myriad_client::world::{
     myriad_cell, myriad_entities, myriad_kind_name, myriad_player_name, myriad_position,
     myriad_referenced, myriad_state, myriad_value,
@@ -120,6 +121,7 @@ fn what_needs_a_world_says_that_there_is_none() {
         [
             myriad_command(client, say, null(), 0, null_mut()),
             myriad_entities(client, null_mut(), 0, &mut count),
+            myriad_things(client, NO_ENTITY, null_mut(), 0, &mut count),
             myriad_value(client, NO_ENTITY, say, &mut value),
             myriad_ask_ranking(client, say, 3),
             myriad_ranking(client, say, &mut number, null_mut(), 0, &mut count),
@@ -168,6 +170,7 @@ fn null_pointers_and_wrong_numbers_are_arguments_that_are_refused() {
             myriad_command(client, null(), null(), 0, null_mut()),
             myriad_command(client, c"move".as_ptr(), null(), 2, null_mut()),
             myriad_entities(client, null_mut(), 5, null_mut()),
+            myriad_things(client, NO_ENTITY, null_mut(), 5, null_mut()),
             myriad_subscribe(client, 1, null(), null_mut()),
             myriad_set_sight(client, f64::NAN, null_mut()),
             myriad_set_region(client, 0, low.as_ptr(), null(), null(), null_mut()),

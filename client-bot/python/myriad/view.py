@@ -28,6 +28,8 @@ class View:
     own: dict[str, int]
     newest: int
     entities: dict[int, Entity] = field(default_factory=dict)
+    # By slot: what the own entity has, and what it sees of others, which is nowhere.
+    things: dict[int, Entity] = field(default_factory=dict)
     # Movement of entities whose enter is on its way: courses, and the newest other attributes.
     early: dict[int, tuple[list[Course], list[tuple[int, int]]]] = field(default_factory=dict)
     # What the whole world shares, by column, and the slot that has it.
@@ -114,6 +116,12 @@ class View:
                     self.shared_slot, self.shared = message["entity"]["slot"], dict(message["values"])
                 case "state" if message["slot"] == self.shared_slot:
                     self.shared.update(message["values"])
+                case "enter" if self.world.things[message["kind"]]:
+                    entity, values = message["entity"], dict(message["values"])
+                    thing = Entity(entity["generation"], message["kind"], values, [])
+                    self.things[entity["slot"]] = thing
+                case "leave" | "state" if message["slot"] in self.things:
+                    self.change_thing(name, message)
                 case "enter":
                     self.enter(tick, message)
                 case "leave":
@@ -125,6 +133,25 @@ class View:
                 case "reborn":
                     self.own = message["entity"]
         return messages
+
+    def change_thing(self, name: str, message: dict[str, Any]) -> None:
+        slot = message["slot"]
+        if name == "leave":
+            del self.things[slot]
+            return
+        values = self.things[slot].values
+        message["old"] = {column: values.get(column, 0) for column, _ in message["values"]}
+        values.update(message["values"])
+
+    def held_by(self, slot: int) -> list[int]:
+        """The slots of the things that an entity, or a thing, holds itself, ascending."""
+        column, holder = self.world.holder(), self.things.get(slot, self.entities.get(slot))
+        if holder is None:
+            return []
+        reference = (holder.generation & 0xff) << 24 | slot
+        reference -= (reference & 1 << 31) << 1
+        held = (own for own, thing in self.things.items() if thing.values.get(column) == reference)
+        return sorted(held)
 
     def enter(self, tick: int, message: dict[str, Any]) -> None:
         (entity, kind), values = (message["entity"], message["kind"]), dict(message["values"])

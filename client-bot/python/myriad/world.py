@@ -66,8 +66,19 @@ class World:
         self.leave, self.capacity = world["aoi_leave"], world["capacity"]
         self.kind_bits = (len(schema["kinds"]) - 1).bit_length()
         self.column_bits = 6 if len(self.columns) <= 64 else 8
+        # Which kinds are of things: they have no place.
+        self.things = [self.is_thing(kind) for kind in range(len(schema["kinds"]))]
         self.others = [c for c in range(len(self.axes), len(self.columns))
                        if self.columns[c]["audience"] == "movement"]
+
+    def is_thing(self, kind: int) -> bool:
+        x = self.schema["kinds"][kind]["attributes"][0]
+        return x["column"] == 0 and x["max"] == 0 and kind != self.schema["world_kind"]
+
+    def holder(self) -> int | None:
+        """The column of things that refers to their holder."""
+        names = (c for c, column in enumerate(self.columns) if column["name"] == "holder")
+        return next(names, None)
 
     def slot(self, bits: Bits) -> int:
         return bits.get((self.capacity - 1).bit_length())
@@ -200,10 +211,13 @@ class World:
     def enter(self, bits: Bits) -> dict[str, Any]:
         entity, kind, own = self.entity(bits), bits.get(self.kind_bits), bits.get(1) == 1
         seen = ("movement", "state", "private") if own else ("movement", "state")
+        first = len(self.axes) if self.things[kind] else 0
         columns = [a["column"] for a in self.schema["kinds"][kind]["attributes"]]
-        values = [(c, self.value(bits, c)) for c in columns if self.columns[c]["audience"] in seen]
+        values = [(c, self.value(bits, c)) for c in columns
+                  if c >= first and self.columns[c]["audience"] in seen]
+        velocity = [0] * len(self.axes) if self.things[kind] else self.velocity(bits)
         return {"entity": entity, "kind": kind, "own": own, "values": values,
-                "velocity": self.velocity(bits)}
+                "velocity": velocity}
 
     def notice(self, bits: Bits) -> tuple[str, dict[str, Any]]:
         form, heard = bits.get(1), bits.get(1) == 1

@@ -127,9 +127,10 @@ impl Numbers<'_> {
     }
 
     fn entity(&mut self) -> i32 {
-        let entities = self.view.entities();
-        let seen = self.dice.below(entities.len());
-        let seen = entities.values().map(|e| e.id).nth(seen);
+        let (entities, things) = (self.view.entities(), self.view.things());
+        let seen = self.dice.below(entities.len() + things.len());
+        let all = entities.values().chain(things.values());
+        let seen = all.map(|entity| entity.id).nth(seen);
         match (self.dice.below(8), seen) {
             (0, _) | (_, None) => self.wild(),
             (1, _) => EntityRef::NONE.0,

@@ -8,6 +8,7 @@ use shared::wire::control::Quotas;
 use shared::wire::movement::wait_ticks_max;
 use shared::{Course, EntityId, Schema, Slot, Tick};
 
+use super::bag::BagLog;
 use super::history::{HISTORY_TICKS, History};
 use super::record::BotRecord;
 use super::regions::RegionLog;
@@ -49,6 +50,7 @@ pub struct Checker {
     /// When its entity was last reborn.
     reborn: Option<Tick>,
     standings: Standings,
+    bag: BagLog,
 }
 
 /// Where an entity was in some tick.
@@ -118,6 +120,7 @@ impl Checker {
             touched: FxHashMap::default(),
             reborn: None,
             standings: Standings::default(),
+            bag: BagLog::new(schema),
         }
     }
 
@@ -161,6 +164,17 @@ impl Checker {
         if tick > self.streamed {
             self.judge_suspects(history, tick);
             self.streamed = tick;
+        }
+        let (findings, record) = ((&history.findings, self.bot), &self.record);
+        let in_view = |slot| record.sees(Slot(slot));
+        if self.bag.message(findings, tick, message, in_view) {
+            if let Message::Enter { entity, .. } = message {
+                self.touched.insert(entity.slot.0, tick);
+            }
+            if let Message::State { slot, .. } | Message::Leave(slot) = message {
+                self.touched.insert(slot.0, tick);
+            }
+            return;
         }
         self.record.message(self.entity, tick, message);
         match message {

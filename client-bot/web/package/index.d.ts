@@ -139,6 +139,8 @@ export interface Entity {
   values: [string, Value][];
   /** The same in the engine's own numbers, by column. */
   row: number[];
+  /** The things of it that the player sees, by slot; at most 64. */
+  things: Entity[];
 }
 
 /** How good the connection is. */

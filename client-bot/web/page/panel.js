@@ -69,7 +69,18 @@ export class Panel {
   #rows(entity) {
     if (!entity) return [element("p", { className: "faint" }, "not in the world")];
     const place = entity.place?.slice(0, this.#schema.size.length).map((at) => at.toFixed(1)).join(", ");
-    return this.#values([[entity.kind, `#${entity.slot}`], ["place", place ?? ""], ...entity.values]);
+    const rows = [[entity.kind, `#${entity.slot}`], ["place", place ?? ""], ...entity.values];
+    return [...this.#values(rows), ...this.#bag(entity)];
+  }
+
+  /** What an entity has, each thing with what it has itself. */
+  #bag({ things }) {
+    if (!things.length) return [];
+    const row = (thing) => {
+      const values = thing.values.filter(([name]) => name !== "holder").map(([name, value]) => `${name} ${value}`);
+      return element("li", {}, [thing.kind, ...values].join(" · "), ...this.#bag(thing));
+    };
+    return [element("ul", { className: "bag" }, ...things.map(row))];
   }
 
   #values(rows) {

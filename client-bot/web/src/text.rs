@@ -264,6 +264,8 @@ pub struct EntityText<'a> {
     values: Vec<(&'a str, Plain<'a>)>,
     /// The same in the engine's own numbers, by column.
     row: &'a [i32],
+    /// The things of it that the player sees, by slot, at most [`THINGS_MAX`].
+    things: Vec<EntityText<'a>>,
 }
 
 impl EntityText<'_> {
@@ -271,7 +273,7 @@ impl EntityText<'_> {
         let schema = view.schema();
         let kind = schema.kinds.get(usize::from(entity.kind));
         let attributes = kind.map_or(&[][..], |kind| &kind.attributes);
-        let is_own = entity.id == view.entity();
+        let is_own = view.is_own(entity);
         let values = attributes.iter().filter_map(|of_kind| {
             let column = usize::from(of_kind.column);
             let attribute = schema.attributes.get(column)?;
@@ -298,9 +300,19 @@ impl EntityText<'_> {
                 .collect(),
             values: values.collect(),
             row: &entity.row,
+            // Things hold only those of kinds behind theirs.
+            things: view
+                .held_by(entity.id)
+                .filter(|thing| schema.can_hold(entity.kind, thing.kind))
+                .take(THINGS_MAX)
+                .map(|thing| EntityText::of(view, thing, None))
+                .collect(),
         }
     }
 }
+
+/// More are not shown.
+const THINGS_MAX: usize = 64;
 
 /// Something that has happened.
 #[derive(Debug, Default, Serialize)]

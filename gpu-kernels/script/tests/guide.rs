@@ -9,6 +9,7 @@ use shared::world::hook::{CARRIED_EDGE_MAX, HOOKS_MAX, ZONES_MAX};
 use shared::world::logic::{Constant, Constants, Text};
 use shared::world::plane::{PLANE_NAMES_MAX, PLANES_MAX};
 use shared::world::ranking::RANKINGS_MAX;
+use shared::world::shown::{THINGS_MAX, THINGS_OF_OTHERS_MAX};
 
 use crate::common;
 
@@ -142,10 +143,12 @@ fn examples_of_things_compile() {
     let schema = world_file::parse(file, "test").unwrap().schema;
     let things = (0..schema.kinds.len() as u16).filter(|&kind| schema.is_thing(kind));
     assert_eq!(things.count(), 3);
+    assert!(THINGS.contains("2,048") && THINGS_MAX == 2048);
+    assert!(THINGS.contains(&format!("and {THINGS_OF_OTHERS_MAX} of each other")));
     let texts = blocks_of(THINGS, "rust").map(|block| Text::new("test.rs", block));
     let texts: Vec<Text> = texts.collect();
     let logic = common::compile_for(&schema, &texts, &Constants::default()).unwrap();
-    assert_eq!(logic.commands.len(), 4);
+    assert_eq!(logic.commands.len(), 7);
 }
 
 #[test]

@@ -115,6 +115,7 @@ pub(super) fn build(
         let message = "expected none, as players are born in the world itself";
         problems.take::<()>(problem(format!("{}.plane", kind.key()), message));
     }
+    let shown = things::shown(&schema, raw_kinds, player_kind, problems);
     let falls = engine::falls(&schema, raw_kinds, problems);
     let tells_owner = problems.take_or(None, engine::tells_owner(&schema, raw_kinds));
     let persists = problems.take_or(vec![], engine::persists(&schema, raw_kinds, player_kind));
@@ -268,6 +269,7 @@ pub(super) fn build(
         limits,
         schema,
         symbols,
+        shown,
         reasons: declared.unmet.clone(),
         source: Origin::default(),
     };

@@ -8,6 +8,7 @@ use serde::de::{self, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use shared::world::attribute::{AttributeType, Audience, MergeRule};
 use shared::world::logic::Budget;
+use shared::world::shown::Shown;
 
 use super::ranges;
 
@@ -103,6 +104,8 @@ pub struct Kind {
     /// Of things: they have no place, and belong to a holder.
     pub place: Option<Place>,
     pub on_holder_end: Option<HolderEnd>,
+    /// Who sees things.
+    pub shown: Option<Shown>,
     #[serde(default)]
     pub attributes: Vec<Attribute>,
     /// Whether it has what the whole world shares.
@@ -156,6 +159,7 @@ impl Kind {
             blocks: None,
             place: None,
             on_holder_end: None,
+            shown: None,
             attributes,
             is_shared: true,
         }
@@ -249,6 +253,9 @@ pub struct Attribute {
     pub length: Option<u32>,
     pub falls_at: Option<toml::Value>,
     pub tells_owner: Option<bool>,
+    /// Whether a client sees what the entity holds to which it refers.
+    #[serde(default)]
+    pub shows_held: bool,
     #[serde(default)]
     pub persist: bool,
     pub overflow: Option<Overflow>,
@@ -291,6 +298,7 @@ impl Attribute {
             length: None,
             falls_at: None,
             tells_owner: None,
+            shows_held: false,
             persist: false,
             overflow: None,
             wire_step: None,
@@ -480,6 +488,7 @@ pub fn default_kinds() -> Vec<Kind> {
         blocks: None,
         place: None,
         on_holder_end: None,
+        shown: None,
         attributes: vec![Attribute {
             default: Some(toml::Value::Integer(100)),
             min: Some(toml::Value::Integer(0)),

@@ -1,9 +1,12 @@
-//! `place` and `on_holder_end` of `[[kind]]`: things, which have no place and belong to a holder.
+//! `place`, `on_holder_end` and `shown` of `[[kind]]`: things, which have no place and belong to a
+//! holder, and who sees them; `shows_held` of an attribute.
 
 use shared::world::attribute::{AttributeType, Audience};
+use shared::world::collection::member;
 use shared::world::config::Every;
 use shared::world::logic::Text;
 use shared::world::schema::{HOLDER, Schema};
+use shared::world::shown::{Shown, ShownThings};
 use shared::{CommandKind, MergeRule};
 
 use super::check::{Problem, Problems, place, problem, unexpected};
@@ -35,11 +38,97 @@ pub(super) fn check(schema: &Schema, kinds: &[raw::Kind], problems: &mut Problem
 }
 
 fn check_other(kind: &raw::Kind) -> Result<(), Problem> {
-    let key = format!("{}.on_holder_end", kind.key());
-    match kind.on_holder_end {
-        Some(_) => problem(key, "only a kind with `place = \"none\"` has holders"),
-        None => Ok(()),
+    let key = kind.key();
+    match (kind.on_holder_end, kind.shown) {
+        (Some(_), _) => {
+            let message = "only a kind with `place = \"none\"` has holders";
+            problem(format!("{key}.on_holder_end"), message)
+        }
+        (None, Some(_)) => {
+            let message = "only a kind with `place = \"none\"` has this: clients see others \
+                           by their places";
+            problem(format!("{key}.shown"), message)
+        }
+        (None, None) => Ok(()),
     }
+}
+
+/// Which things clients see: `shown` of kinds, and `shows_held` of an attribute of the players' kind.
+pub(super) fn shown(
+    schema: &Schema,
+    kinds: &[raw::Kind],
+    player_kind: u16,
+    problems: &mut Problems,
+) -> ShownThings {
+    let audience = schema
+        .column(HOLDER)
+        .map(|holder| schema.attributes[holder].audience);
+    let of_kind = |kind: &raw::Kind| {
+        let key = format!("{}.shown", kind.key());
+        match (kind.shown, audience) {
+            _ if !kind.is_thing() => Ok(Shown::None),
+            (None | Some(Shown::None), Some(Audience::Hidden)) => Ok(Shown::None),
+            (Some(found), Some(Audience::Hidden)) => unexpected(
+                key,
+                format!("{found:?}").to_lowercase(),
+                "\"none\", as `holder` is hidden from clients",
+            ),
+            (Some(Shown::All), Some(Audience::Private)) => unexpected(
+                key,
+                "\"all\"",
+                "\"holder\" or \"none\", as `holder` is of the audience \"private\"",
+            ),
+            (found, _) => Ok(found.unwrap_or_default()),
+        }
+    };
+    let of_kinds = kinds.iter();
+    let of_kinds = of_kinds.map(|kind| problems.take_or(Shown::None, of_kind(kind)));
+    let shown = ShownThings {
+        kinds: of_kinds.collect(),
+        opened: None,
+    };
+    let opened = opened(schema, kinds, player_kind, &shown);
+    ShownThings {
+        opened: problems.take_or(None, opened),
+        ..shown
+    }
+}
+
+fn opened(
+    schema: &Schema,
+    kinds: &[raw::Kind],
+    player_kind: u16,
+    shown: &ShownThings,
+) -> Result<Option<u16>, Problem> {
+    let mut found: Option<&str> = None;
+    for (number, kind) in kinds.iter().enumerate() {
+        for own in kind.attributes.iter().filter(|own| own.shows_held) {
+            let key = format!("{}.attributes.{}", kind.key(), own.name);
+            if own.ty.of != AttributeType::Entity || member(&own.name).is_some() {
+                let message = "expected type entity: it refers to what the client sees into";
+                return problem(format!("{key}.type"), message);
+            }
+            let key = format!("{key}.shows_held");
+            if number != usize::from(player_kind) {
+                return problem(key, "only attributes of the players' kind have this");
+            }
+            if !matches!(own.audience, Audience::State | Audience::Private) {
+                let message = "expected the audience \"private\" or \"state\": the client has to \
+                               know into what it sees";
+                return problem(key, message);
+            }
+            if !shown.are_some() {
+                let message = "expected a kind with `place = \"none\"` that is shown";
+                return problem(key, message);
+            }
+            if let Some(other) = found {
+                return problem(key, format!("`{other}` has it already; one attribute can"));
+            }
+            found = Some(&own.name);
+        }
+    }
+    let column = found.and_then(|name| Some((name, schema.column(name)?)));
+    column.map(|(name, column)| place(name, column)).transpose()
 }
 
 fn check_thing(schema: &Schema, kind: &raw::Kind) -> Result<(), Problem> {

@@ -1,5 +1,6 @@
 //! Kinds of things: what they have by themselves, and what they can't have.
 
+use shared::world::shown::Shown;
 use shared::{AttributeType, CommandKind, MergeRule};
 
 fn world(keys: &str, rest: &str) -> String {
@@ -107,4 +108,110 @@ fn the_state_hash_depends_on_what_things_are() {
     let dropped = of("place = 'none'");
     assert_ne!(dropped, of("place = 'none'\non_holder_end = 'despawn'"));
     assert_ne!(dropped, of(""));
+}
+
+/// The world of a player with these attributes, and an axe with these keys.
+fn shown(player: &str, axe: &str) -> String {
+    format!(
+        "[[kind]]\nname = 'player'\nattributes = [{player}]\n\
+         [[kind]]\nname = 'axe'\nplace = 'none'\n{axe}\n"
+    )
+}
+
+#[test]
+fn things_are_shown_to_the_client_of_their_holder_unless_the_file_says_otherwise() {
+    let of = |axe: &str| {
+        let config = world_file::parse(&shown("", axe), "test").unwrap();
+        assert_eq!(config.shown.of(0), Shown::None);
+        config.shown.of(1)
+    };
+    assert_eq!(of(""), Shown::Holder);
+    assert_eq!(of("shown = 'holder'"), Shown::Holder);
+    assert_eq!(of("shown = 'all'"), Shown::All);
+    assert_eq!(of("shown = 'none'"), Shown::None);
+    let hidden = "attributes = [{ name = 'holder', type = 'entity', audience = 'hidden' }]";
+    assert_eq!(of(hidden), Shown::None);
+    let private = hidden.replace("hidden", "private");
+    assert_eq!(of(&private), Shown::Holder);
+    let plain = world_file::parse("[world]", "test").unwrap();
+    assert!(!plain.shown.are_some());
+}
+
+#[test]
+fn an_attribute_of_players_says_into_what_they_look() {
+    let chest = "{ name = 'chest', type = 'entity', audience = 'private', shows_held = true }";
+    let config = world_file::parse(&shown(chest, ""), "test").unwrap();
+    let column = config.schema.column("chest").unwrap();
+    assert_eq!(config.shown.opened.map(usize::from), Some(column));
+}
+
+#[test]
+fn what_cant_be_shown_is_rejected_with_the_reason() {
+    let entity =
+        |keys: &str| format!("{{ name = 'a', type = 'entity', {keys}, shows_held = true }}");
+    let chest = entity("audience = 'private'");
+    let hidden = "attributes = [{ name = 'holder', type = 'entity', audience = 'hidden' }]";
+    let private = hidden.replace("hidden", "private");
+    let other = |own: &str| format!("[[kind]]\nname = 'other'\nattributes = [{own}]");
+    for (player, axe, rest, expected) in [
+        ("", "shown = 'some'".to_owned(), String::new(), "`holder`"),
+        (
+            "",
+            format!("shown = 'all'\n{hidden}"),
+            String::new(),
+            "kind.axe.shown: expected \"none\", as `holder` is hidden from clients, found all",
+        ),
+        (
+            "",
+            format!("shown = 'all'\n{private}"),
+            String::new(),
+            "kind.axe.shown: expected \"holder\" or \"none\"",
+        ),
+        (
+            "",
+            String::new(),
+            "[[kind]]\nname = 'other'\nshown = 'all'".to_owned(),
+            "kind.other.shown: only a kind with `place = \"none\"` has this",
+        ),
+        (
+            "{ name = 'a', type = 'i32', audience = 'private', shows_held = true }",
+            String::new(),
+            String::new(),
+            "a.type: expected type entity",
+        ),
+        (
+            "{ name = 'a', type = { array = 'entity', length = 2 }, audience = 'private', shows_held = true }",
+            String::new(),
+            String::new(),
+            "a.type: expected type entity",
+        ),
+        (
+            &entity("audience = 'hidden'"),
+            String::new(),
+            String::new(),
+            "a.shows_held: expected the audience \"private\" or \"state\"",
+        ),
+        (
+            &chest,
+            "shown = 'none'".to_owned(),
+            String::new(),
+            "that is shown",
+        ),
+        (
+            &format!("{chest}, {}", chest.replace("'a'", "'b'")),
+            String::new(),
+            String::new(),
+            "b.shows_held: `a` has it already",
+        ),
+        (
+            "",
+            String::new(),
+            other(&chest),
+            "a.shows_held: only attributes of the players' kind",
+        ),
+    ] {
+        let error = world_file::parse(&(shown(player, &axe) + &rest), "test").unwrap_err();
+        let error = error.to_string();
+        assert!(error.contains(expected), "{error}\n{expected}");
+    }
 }

@@ -42,8 +42,8 @@ pub fn of_all(kept: &WorldConfig, given: &WorldConfig) -> Vec<String> {
 }
 
 /// A world with the tick rate of another one, and the limits that follow from it: how far from
-/// their ticks commands may arrive, and how far spectators go in a tick. It keeps causes if either
-/// does. These are no part of a world's state.
+/// their ticks commands may arrive, and how far spectators go in a tick. It shows clients the things
+/// that the other one does, and keeps causes if either does. These are no part of a world's state.
 pub fn with_rate_of(mut world: WorldConfig, of: &WorldConfig) -> WorldConfig {
     let is_another = world.schema.world.tick_hz != of.schema.world.tick_hz;
     // The texts differ in nothing else, but may name other scripts.
@@ -54,6 +54,7 @@ pub fn with_rate_of(mut world: WorldConfig, of: &WorldConfig) -> WorldConfig {
     world.schema.world.tick_hz = of.schema.world.tick_hz;
     world.limits.input_ticks_max = of.limits.input_ticks_max;
     world.limits.late_ticks_max = of.limits.late_ticks_max;
+    world.shown = of.shown.clone();
     // What scripts ask for only needs room.
     world.causes |= of.causes;
     if let (true, Some(own), Some(others)) = (is_another, &mut world.spectators, of.spectators)
@@ -127,7 +128,9 @@ impl<'a> Names<'a> {
     fn name(&self, key: &str, number: u16) -> Option<&str> {
         let index = usize::from(number);
         match key {
-            "column" | "tells_owner" | "velocity" | "persists" => self.columns.get(index).copied(),
+            "column" | "opened" | "tells_owner" | "velocity" | "persists" => {
+                self.columns.get(index).copied()
+            }
             "kind" | "player_kind" | "carrier" => self.kinds.get(index).copied(),
             "command" | "born" => self.numbers.command_name(CommandKind(number)),
             _ => None,
@@ -192,7 +195,8 @@ fn by_name(names: &Names<'_>, path: &str, items: &[Value]) -> Map<String, Value>
 }
 
 /// Lists with an item for each kind.
-const BY_KIND: [&str; 6] = [
+const BY_KIND: [&str; 7] = [
+    "shown.kinds",
     "populations",
     "places",
     "spawns",

@@ -4,6 +4,7 @@ mod courses;
 pub mod masks;
 mod part;
 pub mod rankings;
+pub mod things;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -23,6 +24,7 @@ use courses::Courses;
 use masks::{KindMasks, Masks, Values};
 use part::Part;
 use rankings::Rankings;
+use things::Things;
 
 /// The mirror that the tick and the shards share. The tick writes it only while no shard
 /// reads it: after all reports on one tick, before the publication of the next.
@@ -48,6 +50,8 @@ pub struct Mirror {
     shared: Option<Slot>,
     /// Those that clients ask for.
     pub rankings: Rankings,
+    /// `None` in worlds that show clients no things.
+    things: Option<Box<Things>>,
     /// What the texts of attributes say; empty in a gateway, which only passes them on.
     pub texts: HashMap<TextHandle, Text>,
     /// Those of the world, with what scripts changed in them; without doors.
@@ -154,6 +158,7 @@ impl Mirror {
             tick: Tick(0),
             shared: schema.world_entity().map(|entity| entity.slot),
             rankings: Rankings::new(schema),
+            things: Things::of(config).map(Box::new),
             texts: HashMap::new(),
             layers: schema.layers.clone(),
         };
@@ -183,9 +188,11 @@ impl Mirror {
             rest = later;
         }
         workers.run(tasks, |mut part| part.restore(snapshot));
+        self.restore_things();
     }
 
-    /// Begins after a tick, with entities that [`Mirror::place`] adds.
+    /// Begins after a tick, with entities that [`Mirror::place`] adds; [`Mirror::restore_things`]
+    /// comes after them.
     pub fn begin_at(&mut self, tick: Tick) {
         self.tick = tick;
     }
@@ -223,6 +230,7 @@ impl Mirror {
             rest = later;
         }
         workers.run(tasks, |part| part.take(output));
+        self.follow_things(output);
     }
 
     /// Changes cells of layers.

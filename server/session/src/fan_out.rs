@@ -214,6 +214,12 @@ impl Session {
         let (own, near) = (&mut self.talk, &mut self.near);
         talk::write(player.client, view, own, near, &mut frame, counts);
         self.write_enters(&mut frame, view, player, &mut scratch.order);
+        let may_write = !is_thin && !self.is_link_full();
+        if let Some(things) = &mut self.things {
+            let bits_max = bytes_max.map_or(usize::MAX, |bytes| bytes * 8 / 4);
+            let bits_max = may_write.then_some(bits_max);
+            things.write(player.entity, view.mirror, &mut frame, bits_max);
+        }
         // A client that reads its stream slowly is sent less before it is closed: values that
         // will be overtaken wait until it has caught up, and only the newest are sent then.
         if !is_thin && !self.is_link_full() {
@@ -243,6 +249,9 @@ impl Session {
         if !std::mem::replace(&mut self.has_shared, true) {
             let (entity, kind) = (mirror.id(slot), mirror.kind(slot));
             let (codec, course) = (frame.codec, mirror.course(slot));
+            if let Some(things) = &mut self.things {
+                things.come(slot, mirror);
+            }
             codec.enter(
                 frame.message(),
                 entity,
@@ -268,6 +277,9 @@ impl Session {
         }
         frame.codec.leave(frame.message(), slot);
         self.movement.leave(slot.0);
+        if let Some(things) = &mut self.things {
+            things.leave(slot);
+        }
         self.values.remove(slot);
     }
 
@@ -288,6 +300,7 @@ impl Session {
         let is_link_full = self.is_link_full();
         let end = frame.bit_len() + bits_max;
         let (tick, movement) = (view.publication.tick, &mut self.movement);
+        let things = &mut self.things;
         let most = bits_max / ENTER_BITS_MIN;
         let mut write = |frame: &mut FrameWriter<'_>, slot: Slot| {
             let (entity, kind) = (mirror.id(slot), mirror.kind(slot));
@@ -299,6 +312,9 @@ impl Session {
                 codec.name(frame.message(), slot, name);
             }
             movement.enter(slot.0, tick);
+            if let Some(things) = &mut *things {
+                things.come(slot, mirror);
+            }
         };
         // The client's own entity comes before all others.
         let own = player.entity.slot;

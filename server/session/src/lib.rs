@@ -16,6 +16,7 @@
 //! | `layers` | the layers that the client has asked for |
 //! | `edits` | the cells of layers that scripts changed, as it is sent them |
 //! | `rankings` | the rankings that it has asked for |
+//! | `things` | the things that it sees |
 //! | [`flow`] | an estimate of the client's link |
 //! | [`notices`] | the notices of that tick |
 //! | [`talk`] | that tick's talk for the client |
@@ -39,6 +40,7 @@ mod rankings;
 pub mod refused;
 pub mod stream;
 pub mod talk;
+mod things;
 
 use std::sync::Arc;
 
@@ -47,13 +49,13 @@ use frontend::publication::ViewStatus;
 use frontend::servers::Others;
 use frontend::talk_budget::TalkBudget;
 use frontend::welcome::OwnWelcome;
-use shared::wire::PROTOCOL_VERSION;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::Acknowledgement;
 use shared::wire::control::Ticket;
 use shared::wire::request::{Answer, GivenText};
 use shared::wire::stream::StreamCodec;
 use shared::wire::talk::Talk;
+use shared::wire::{PROTOCOL_VERSION, THINGS_VERSION};
 use shared::{ClientRow, EntityId, Limits, Tick};
 
 use acknowledgement::PendingMovement;
@@ -67,6 +69,7 @@ use quota::Quota;
 use rankings::Rankings;
 use refused::Refused;
 use stream::{OutStream, Unsent};
+use things::Things;
 
 /// One client: what it sent, and what it has yet to receive.
 pub struct Session {
@@ -111,6 +114,8 @@ pub struct Session {
     layers: Layers,
     edits: Edits,
     rankings: Rankings,
+    /// `None` for clients that know none.
+    things: Option<Things>,
     /// Talk to the client in the next frame's tick, each with its index among all talk of the
     /// tick.
     talk: Vec<(usize, Arc<Talk>)>,
@@ -178,6 +183,7 @@ impl Session {
             layers: Layers::default(),
             edits: Edits::default(),
             rankings: Rankings::default(),
+            things: Some(Things::default()),
             talk: vec![],
             near: TalkBudget::default(),
             stream: OutStream::new(limits.client_stream_bytes as usize),
@@ -191,6 +197,7 @@ impl Session {
     pub fn of_version(limits: &Limits, version: u16) -> Session {
         Session {
             version,
+            things: (version >= THINGS_VERSION).then(Things::default),
             ..Session::new(limits)
         }
     }

@@ -50,7 +50,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/doors.md", 90),
     ("server/worlds/fields.md", 100),
     ("server/worlds/planes.md", 136),
-    ("server/worlds/things.md", 110),
+    ("server/worlds/things.md", 152),
     ("server/worlds/maps.md", 40),
     ("server/worlds/motion.md", 60),
     ("server/worlds/usage.md", 100),

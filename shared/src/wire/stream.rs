@@ -6,7 +6,7 @@
 //! | message | fields |
 //! | --- | --- |
 //! | leave | slot |
-//! | enter | entity, kind, own (1), then every attribute that the receiver may know, by ascending column; its velocity: see `velocity` |
+//! | enter | entity, kind, own (1), then every attribute that the receiver may know, by ascending column; its velocity: see `velocity`. A thing has no position and no velocity, and is own if it is in the bag of the client's entity |
 //! | state | slot, number of attributes (6), each: column (6), value |
 //! | reborn | entity |
 //! | answer | request (32), granted (1), else the reason: its bytes (10), each 8 |
@@ -53,6 +53,8 @@ pub struct StreamCodec {
     fields: FieldCodec,
     dimensions: usize,
     notices: NoticeCodec,
+    /// By kind: whether its entities are things.
+    things: Vec<bool>,
     /// By kind: the columns in an enter, for clients that don't own the entity.
     public: Vec<Vec<u16>>,
     /// By kind: the columns in an enter, for the entity's own client.
@@ -66,7 +68,8 @@ pub enum Message {
     Enter {
         entity: EntityId,
         kind: u16,
-        /// Whether it is the client's own entity.
+        /// Whether it is the client's own entity, or a thing that this holds, directly or in other
+        /// things.
         own: bool,
         /// The attributes that the client may know: (column, value).
         values: Vec<(u16, i32)>,
@@ -135,22 +138,29 @@ pub struct Frame {
 
 impl StreamCodec {
     pub fn new(schema: &Schema) -> StreamCodec {
+        let kinds = 0..schema.kinds.len();
+        let is_thing = |kind: usize| u16::try_from(kind).is_ok_and(|kind| schema.is_thing(kind));
+        let things: Vec<bool> = kinds.clone().map(is_thing).collect();
+        let dimensions = schema.dimensions();
         let columns = |kind: usize, own: bool| {
             let known = |column: u16| match schema.attributes[usize::from(column)].audience {
                 Audience::Movement | Audience::State => true,
                 Audience::Private => own,
                 Audience::Hidden => false,
             };
+            // A thing has no place.
+            let is_nowhere = |column: u16| things[kind] && usize::from(column) < dimensions;
             let all = schema.kinds[kind].attributes.iter().map(|a| a.column);
-            all.filter(|&c| known(c)).collect::<Vec<_>>()
+            let all = all.filter(|&column| known(column) && !is_nowhere(column));
+            all.collect::<Vec<_>>()
         };
-        let kinds = 0..schema.kinds.len();
         StreamCodec {
             fields: FieldCodec::new(schema),
-            dimensions: schema.dimensions(),
+            dimensions,
             notices: NoticeCodec::new(schema),
             public: kinds.clone().map(|k| columns(k, false)).collect(),
             own: kinds.map(|k| columns(k, true)).collect(),
+            things,
         }
     }
 
@@ -165,8 +175,9 @@ impl StreamCodec {
         self.fields.put_slot(writer, slot);
     }
 
-    /// Writes that an entity has entered the view. `course` holds from the frame's tick on.
-    /// `row` has a value for each column; those of the position are not used.
+    /// Writes that an entity has entered the view, or a thing. `course` holds from the frame's tick
+    /// on, and is not used for things. `row` has a value for each column; those of the position are
+    /// not used.
     pub fn enter(
         &self,
         writer: &mut BitWriter,
@@ -188,7 +199,9 @@ impl StreamCodec {
             };
             self.fields.put_value(writer, column, value);
         }
-        PackedVelocity::new(&course.velocity[..self.dimensions]).put(writer);
+        if !self.things[usize::from(kind)] {
+            PackedVelocity::new(&course.velocity[..self.dimensions]).put(writer);
+        }
     }
 
     /// Writes changed attributes of an entity in view: (column, value).
@@ -456,7 +469,10 @@ impl StreamCodec {
             kind,
             own,
             values,
-            velocity: velocity::get(reader, self.dimensions)?,
+            velocity: match self.things[usize::from(kind)] {
+                true => [0; 3],
+                false => velocity::get(reader, self.dimensions)?,
+            },
         })
     }
 

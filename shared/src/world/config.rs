@@ -8,6 +8,7 @@ use super::initial::Initial;
 use super::limits::Limits;
 use super::logic::LogicConfig;
 use super::schema::Schema;
+use super::shown::ShownThings;
 use super::source::Origin;
 use super::spawn::SpawnArea;
 use super::symbols::Symbols;
@@ -58,6 +59,8 @@ pub struct WorldConfig {
     pub schema: Schema,
     /// By kind and attribute of type symbol: which it can have.
     pub symbols: Symbols,
+    /// Which things clients see.
+    pub shown: ShownThings,
     /// Why commands of clients have no effect, as scripts say in `require`; at most
     /// [`REASONS_MAX`](super::command::REASONS_MAX). They follow from the scripts.
     #[serde(skip)]

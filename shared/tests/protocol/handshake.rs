@@ -12,7 +12,7 @@ use shared::world::plane::{Atlas, Declared};
 use shared::{EntityId, Fixed, Schema, Tick};
 
 use crate::protocol::case::Case;
-use crate::protocol::world::{PLAYER, deep, flat, wide};
+use crate::protocol::world::{PLAYER, bags, deep, flat, wide};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -82,6 +82,11 @@ pub fn cases() -> Vec<Case> {
                 editable: vec![LayerKind::Blocked, LayerKind::Tag],
                 ..first(flat())
             },
+        ),
+        welcome(
+            "welcome-bags",
+            "a welcome to the world `bags`",
+            first(bags()),
         ),
         hash(&flat()),
         content(),

@@ -19,7 +19,7 @@ use shared::{EntityId, Name, NotificationKind, Refusal, Schema, Slot, Text, Tick
 use crate::decoders;
 use crate::protocol::case::Case;
 use crate::protocol::document;
-use crate::protocol::world::{CHEST, GIVE, PLAYER, SHOUT, deep, flat, wide};
+use crate::protocol::world::{AXE, CHEST, GIVE, PLAYER, SHOUT, bags, deep, flat, wide};
 
 const FRIEND: EntityId = EntityId::new(300, 2);
 const OTHER: EntityId = EntityId::new(17, 1);
@@ -182,6 +182,31 @@ pub fn cases() -> Vec<Case> {
     ] {
         let frame = [message, Message::Full];
         cases.push(case("welcome-wide", &wide(), name, text, &frame));
+    }
+    let axe = |own, values: &[(u16, i32)]| Message::Enter {
+        entity: EntityId::new(301, 2),
+        kind: AXE,
+        own,
+        values: values.to_vec(),
+        velocity: [0; 3],
+    };
+    let holder = FRIEND.reference().0;
+    let of_another = axe(false, &[(3, 95), (9, holder)]);
+    let own = axe(true, &[(3, 95), (4, 1_000), (9, holder)]);
+    for (name, text, message) in [
+        (
+            "enter-thing",
+            "a thing of another comes into view",
+            of_another,
+        ),
+        (
+            "enter-thing-own",
+            "the client's own entity has a thing",
+            own,
+        ),
+    ] {
+        let frame = [message, Message::Full];
+        cases.push(case("welcome-bags", &bags(), name, text, &frame));
     }
     let several = [
         Message::Leave(Slot(7)),

@@ -12,6 +12,8 @@ use shared::{
 
 pub const PLAYER: u16 = 0;
 pub const CHEST: u16 = 1;
+/// In the world `bags`.
+pub const AXE: u16 = 2;
 /// A command with a point.
 pub const MOVE: CommandKind = CommandKind(2);
 /// A command with a word of each type.
@@ -228,6 +230,22 @@ fn axes(size: &[i32], step: u32) -> Vec<Attribute> {
         )
     })
     .collect()
+}
+
+/// The world `flat` with things: axes, which are worn and have their price.
+pub fn bags() -> Schema {
+    let mut schema = flat();
+    schema.world.name = "bags".to_owned();
+    let whole = (i32::MIN, i32::MAX);
+    let holder = attribute("holder", AttributeType::Entity, Audience::State, whole);
+    schema.attributes.push(holder);
+    let mut axe = kind("axe", &[0, 1, 3, 4, 9], &schema.attributes);
+    // It has no place.
+    for axis in &mut axe.attributes[..2] {
+        (axis.min, axis.max) = (0, 0);
+    }
+    schema.kinds.push(axe);
+    schema
 }
 
 fn attribute(name: &str, ty: AttributeType, audience: Audience, bounds: (i32, i32)) -> Attribute {

@@ -269,6 +269,7 @@ impl Playing {
             is_dead,
             newest,
             entities: view.entities().clone(),
+            things: view.things().clone(),
             touched,
             regions,
             spot,

@@ -106,6 +106,7 @@ fn view(
         is_dead: false,
         newest: Tick(1000),
         entities: session.view().entities().clone(),
+        things: session.view().things().clone(),
         touched: vec![],
         regions: vec![],
         spot,
