@@ -38,7 +38,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/kubernetes.md", 85),
     ("server/packages.md", 80),
     ("server/talk.md", 70),
-    ("server/worlds/README.md", 322),
+    ("server/worlds/README.md", 323),
     ("server/worlds/arrays.md", 60),
     ("server/worlds/numbers.md", 60),
     ("server/worlds/texts.md", 84),
