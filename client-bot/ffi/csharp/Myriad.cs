@@ -97,6 +97,8 @@ namespace Myriad
         Refused = 21,
         /// The server falls silent, or sends again: `link`.
         Link = 22,
+        /// Cells of layers have changed: `tick`, `values` (how many there are).
+        CellsChanged = 23,
     }
 
     /// Why a connection is lost: close codes of the server, and from 256 on what the client found. The
