@@ -117,7 +117,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// A player sees what there is to see from its entity, as it is, and nothing else.
+    /// A player sees what there is to see from its entity, as it is, and nothing else; where the world
+    /// hides entities, maybe not all of it.
     fn check_view(&self, number: usize) -> Checked {
         let player = &self.players[number];
         if !player.game.is_playing() {
@@ -157,6 +158,11 @@ impl Simulation {
                 as_seen(schema, &placed, entity.id == own.entity)
             })
             .collect();
+        // Bits and walls may hide any other; what is seen is as it is all the same.
+        if !schema.visibility.is_plain() {
+            let is_seen = |entity| seen.iter().any(|seen: &Placed| seen.entity == entity);
+            expected.retain(|placed| placed.entity == own.entity || is_seen(placed.entity));
+        }
         expected.sort_unstable_by_key(|placed| placed.entity);
         seen.sort_unstable_by_key(|placed| placed.entity);
         if expected == seen {
