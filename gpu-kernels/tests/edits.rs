@@ -1,10 +1,10 @@
 //! Layers that scripts change: the same cells on every backend and in the oracle, for whatever asks for
 //! them, from the tick after on.
 
-use gpu_kernels::{Frame, RestoreError};
+use gpu_kernels::{Frame, Observer, ObserverChange, RestoreError, Target};
 use shared::world::edit::{Edit, LayerKind};
 use shared::world::logic::Text;
-use shared::{CommandKind, EntityId, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
 use testkit::scripts::with_texts;
@@ -37,8 +37,9 @@ fn world(dice: &mut Dice) -> WorldConfig {
         "edited_cells = 12\n",
         "notifications_per_tick = 9\n",
     ]);
+    let sight = dice.pick(&["", "[visibility]\nline_of_sight = true\n"]);
     let file = format!(
-        "[world]\nsize = [79, 79.5]\naoi = 20\ncapacity = 200\nseed = {}\n\
+        "{sight}[world]\nsize = [79, 79.5]\naoi = 20\ncapacity = 200\nseed = {}\n\
          [limits]\natomic_per_tick = 100\ntimed_commands = 200\nsubscriptions_per_client = 1\n{limits}\
          [logic]\nbuiltin = [\"move\", \"roam\"]\n\
          [commands]\nmove = {{ speed_max = 3, per_tick = 0 }}\nroam = {{ step = 2 }}\n\
@@ -46,7 +47,7 @@ fn world(dice: &mut Dice) -> WorldConfig {
          {{ name = \"found\", type = \"i32\", merge = \"last\", audience = \"state\" }}]\n\
          [[kind]]\nname = \"gate\"\npopulation = {gates}\nblocks = [3, 2]\nattributes = [\
          {{ name = \"closed\", type = \"bool\", default = true, audience = \"state\" }}]\n\
-         [[every]]\nkind = \"player\"\nticks = 2\ncommand = \"roam\"\n\
+         [[every]]\nkind = \"player\"\nticks = 40\ncommand = \"roam\"\n\
          [[layer]]\nname = \"blocked\"\ncell = 2\neditable = true\ndrawing = \"\"\"\n{walls}\"\"\"\n\
          [[layer]]\nname = \"height\"\ncell = 4\neditable = true\ndrawing = \"\"\"\n{heights}\"\"\"\n\
          [[layer]]\nname = \"tag\"\ncell = 8\neditable = true\n\
@@ -92,7 +93,7 @@ fn command(config: &WorldConfig, name: &str) -> CommandKind {
 
 #[test]
 fn every_backend_has_the_same_cells_after_edits_births_doors_and_restarts() {
-    let (mut edits, mut dropped, mut walled_in) = (0, 0, 0);
+    let (mut edits, mut dropped, mut walled_in, mut seen) = (0, 0, 0, 0);
     for seed in 1..=8 {
         println!("seed {seed}");
         let mut dice = Dice::new(seed);
@@ -111,7 +112,26 @@ fn every_backend_has_the_same_cells_after_edits_births_doors_and_restarts() {
                 own.copied().collect::<Vec<_>>()
             };
             let (players, gates) = (all("player"), all("gate"));
-            for &player in &players {
+            if tick == 1 {
+                let observers = players.iter().take(10).zip(0..);
+                frame
+                    .observers
+                    .extend(observers.map(|(&player, client)| ObserverChange {
+                        client: ClientRow(client),
+                        index: 0,
+                        observer: Some(Observer {
+                            target: Target::Entity(player),
+                            radius: i32::MAX,
+                        }),
+                    }));
+            }
+            // Half the time nothing but walls changes, which hide and show those who rest.
+            let only_walls = tick % 10 > 4;
+            for &player in players.iter().filter(|_| only_walls) {
+                let place = [0; 2].map(|_| dice.within(0..=79 << 12));
+                frame.push(player, 0, command(&config, "wall"), &place);
+            }
+            for &player in players.iter().filter(|_| !only_walls) {
                 let words = [0; 2].map(|_| dice.within(-3 * 4096..=3 * 4096));
                 frame.push(player, 0, command(&config, "move"), &words);
                 frame.push(player, 2, command(&config, "look"), &[]);
@@ -142,6 +162,7 @@ fn every_backend_has_the_same_cells_after_edits_births_doors_and_restarts() {
             let place = |e: &EntityId| parity.oracle.position(e.slot.0);
             let was: Vec<_> = players.iter().map(place).map(cell).collect();
             let out = parity.tick(&frame);
+            seen += out.counts.deliveries;
             edits += out.counts.edits;
             dropped += out.counts.edits_dropped;
             for (player, was) in players.iter().zip(was) {
@@ -157,8 +178,8 @@ fn every_backend_has_the_same_cells_after_edits_births_doors_and_restarts() {
         }
     }
     assert!(
-        edits > 1000 && dropped > 100 && walled_in > 10,
-        "{edits} {dropped} {walled_in}"
+        edits > 1000 && dropped > 100 && walled_in > 10 && seen > 1000,
+        "{edits} {dropped} {walled_in} {seen}"
     );
 }
 
