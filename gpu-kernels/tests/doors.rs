@@ -8,7 +8,7 @@ use shared::world::logic::Text;
 use shared::{CommandKind, EntityId, Tick, WorldConfig};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
-use testkit::scripts::with_texts;
+use testkit::scripts::{command, with_texts};
 
 const CELLS: usize = 40;
 
@@ -63,10 +63,6 @@ fn world(dice: &mut Dice) -> WorldConfig {
     with_texts(&config, vec![Text::new("doors.rs", texts)])
 }
 
-fn command(config: &WorldConfig, name: &str) -> CommandKind {
-    config.schema.command_named(name).unwrap().kind
-}
-
 /// The cells that closed doors block, as their places and sizes say.
 fn blocked(config: &WorldConfig, parity: &Parity) -> BTreeSet<[i32; 2]> {
     let edge = 2 << 12;
@@ -103,13 +99,7 @@ fn nobody_walks_into_what_is_closed_and_every_backend_sees_the_same_doors() {
             if tick == 0 {
                 frame.populate(&config);
             }
-            let of = |name: &str| config.schema.kind(name).unwrap() as u16;
-            let alive = parity.oracle.alive();
-            let kind = |e: &EntityId| parity.oracle.slots[e.slot.index()].kind;
-            let all = |name| {
-                let own = alive.iter().filter(|e| kind(e) == of(name));
-                own.copied().collect::<Vec<_>>()
-            };
+            let all = |kind| parity.oracle.living_of(kind);
             let (players, gates) = (all("player"), all("gate"));
             for &player in &players {
                 let words = [0; 2].map(|_| dice.within(-3 * 4096..=3 * 4096));

@@ -1,14 +1,15 @@
 //! Layers that scripts change: the same cells on every backend and in the oracle, for whatever asks for
 //! them, from the tick after on.
 
-use gpu_kernels::{Frame, Observer, ObserverChange, RestoreError, Target};
+use gpu_kernels::{Frame, RestoreError, Target};
 use shared::world::edit::{Edit, LayerKind};
 use shared::world::logic::Text;
-use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
+use shared::{CommandKind, EntityId, Tick, WorldConfig};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
-use testkit::scripts::with_texts;
+use testkit::scripts::{command, with_texts};
 use testkit::snapshots::{Change, assert_hash_sees, assert_refused, out_of_range};
+use testkit::watching::watch;
 
 const CELLS: usize = 40;
 
@@ -87,10 +88,6 @@ fn world(dice: &mut Dice) -> WorldConfig {
     with_texts(&config, vec![Text::new("edits.rs", texts)])
 }
 
-fn command(config: &WorldConfig, name: &str) -> CommandKind {
-    config.schema.command_named(name).unwrap().kind
-}
-
 #[test]
 fn every_backend_has_the_same_cells_after_edits_births_doors_and_restarts() {
     let (mut edits, mut dropped, mut walled_in, mut seen) = (0, 0, 0, 0);
@@ -104,26 +101,13 @@ fn every_backend_has_the_same_cells_after_edits_births_doors_and_restarts() {
             if tick == 0 {
                 frame.populate(&config);
             }
-            let of = |name: &str| config.schema.kind(name).unwrap() as u16;
-            let alive = parity.oracle.alive();
-            let kind = |e: &EntityId| parity.oracle.slots[e.slot.index()].kind;
-            let all = |name| {
-                let own = alive.iter().filter(|e| kind(e) == of(name));
-                own.copied().collect::<Vec<_>>()
-            };
+            let all = |kind| parity.oracle.living_of(kind);
             let (players, gates) = (all("player"), all("gate"));
             if tick == 1 {
                 let observers = players.iter().take(10).zip(0..);
-                frame
-                    .observers
-                    .extend(observers.map(|(&player, client)| ObserverChange {
-                        client: ClientRow(client),
-                        index: 0,
-                        observer: Some(Observer {
-                            target: Target::Entity(player),
-                            radius: i32::MAX,
-                        }),
-                    }));
+                let watched = observers
+                    .map(|(&player, client)| watch(client, 0, Target::Entity(player), i32::MAX));
+                frame.observers.extend(watched);
             }
             // Half the time nothing but walls changes, which hide and show those who rest.
             let only_walls = tick % 10 > 4;

@@ -5,10 +5,10 @@ use std::fmt::Write;
 
 use gpu_kernels::{Frame, RestoreError};
 use shared::world::logic::Text;
-use shared::{CommandKind, EntityId, Tick, WorldConfig};
+use shared::{EntityId, Tick, WorldConfig};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
-use testkit::scripts::with_texts;
+use testkit::scripts::{command, with_texts};
 use testkit::snapshots::{Change, assert_hash_sees, assert_refused, out_of_range, wrong_size};
 
 type Cell = [usize; 2];
@@ -108,10 +108,6 @@ fn cell_of(place: [i32; 3]) -> Cell {
 fn world(text: &str, scripts: &str) -> WorldConfig {
     let config = world_file::parse(text, "fields").unwrap_or_else(|error| panic!("{error}"));
     with_texts(&config, vec![Text::new("fields.rs", scripts)])
-}
-
-fn command(config: &WorldConfig, name: &str) -> CommandKind {
-    config.schema.command_named(name).unwrap().kind
 }
 
 /// A walker on each free cell goes a cell in each tick: so it arrives in as many ticks as it is far.

@@ -1,11 +1,12 @@
 //! Leaves farther away than enters, known entities that count as nearer, and tiers: by hand, and
 //! compared on every backend.
 
-use gpu_kernels::{Delivery, Frame, Observer, ObserverChange, Target};
+use gpu_kernels::{Delivery, Frame, Target};
 use script::builtin;
-use shared::{ClientRow, EntityId, Tick, WorldConfig};
+use shared::{EntityId, Tick, WorldConfig};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
+use testkit::watching::watch;
 
 const UNIT: i32 = 4096;
 
@@ -219,12 +220,4 @@ fn leave(slot: u32) -> Delivery {
 
 fn world(text: &str) -> WorldConfig {
     world_file::parse(text, "test").expect("the world file is valid")
-}
-
-fn watch(client: u32, index: u32, target: Target, radius: i32) -> ObserverChange {
-    ObserverChange {
-        client: ClientRow(client),
-        index,
-        observer: Some(Observer { target, radius }),
-    }
 }

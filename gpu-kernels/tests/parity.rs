@@ -3,16 +3,17 @@
 use std::ops::Range;
 
 use gpu_kernels::tick::frame::POPULATION_TOKEN;
-use gpu_kernels::{Birth, Counts, CpuBackend, Delivery, Frame, Observer, ObserverChange, Target};
+use gpu_kernels::{Birth, Counts, CpuBackend, Delivery, Frame, Target};
 use script::builtin;
 use shared::world::logic::Text;
-use shared::{ClientRow, CommandKind, EntityId, EntityRef, Refusal, Slot, Tick, WorldConfig};
+use shared::{CommandKind, EntityId, EntityRef, Refusal, Slot, Tick, WorldConfig};
 use testkit::backends::{Starter, starters};
 use testkit::dice::Dice;
 use testkit::oracle::OracleOutput;
 use testkit::parity::{self, Cause, Parity, RandomWorlds};
 use testkit::scenario::{self, Scenario};
 use testkit::scripts::{setters, with_texts, without_limit};
+use testkit::watching::watch;
 
 /// `PARITY_SEED=7` runs one random world, `PARITY_SEEDS=20000` the first so many.
 fn seeds() -> Range<u64> {
@@ -551,12 +552,4 @@ fn run_across(wrap: Tick) {
 
 fn world(text: &str) -> WorldConfig {
     world_file::parse(text, "test").expect("the world file is valid")
-}
-
-fn watch(client: u32, index: u32, target: Target, radius: i32) -> ObserverChange {
-    ObserverChange {
-        client: ClientRow(client),
-        index,
-        observer: Some(Observer { target, radius }),
-    }
 }

@@ -4,10 +4,10 @@
 use gpu_kernels::{Delivery, Frame, Observer, ObserverChange, Target};
 use shared::world::logic::Text;
 use shared::world::plane::Atlas;
-use shared::{ClientRow, CommandKind, EntityId, Tick, WorldConfig};
+use shared::{ClientRow, EntityId, Tick, WorldConfig};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
-use testkit::scripts::with_texts;
+use testkit::scripts::{command, with_texts};
 
 const UNIT: i32 = 4096;
 const CLIENTS: u32 = 12;
@@ -109,10 +109,6 @@ fn world(dice: &mut Dice) -> WorldConfig {
         .replace("others = 1000", "others.max(1000)")
         .replace("me.others = others", "me.others.max(others)");
     with_texts(&config, vec![Text::new("planes.rs", scripts)])
-}
-
-fn command(config: &WorldConfig, name: &str) -> CommandKind {
-    config.schema.command_named(name).unwrap().kind
 }
 
 fn plane_at(atlas: &Atlas, [x, y, _]: [i32; 3]) -> u32 {

@@ -1,11 +1,12 @@
 //! Ticks in which little changes: a backend may leave clients alone then, and all of them get
 //! what they get where everything changes.
 
-use gpu_kernels::{Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target};
+use gpu_kernels::{Frame, Target};
 use script::builtin;
-use shared::{ClientRow, CommandKind, EntityId, InterestMode, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, InterestMode, Tick, WorldConfig};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
+use testkit::watching::{Lives, acts, place, region, watch, watch_from_first};
 
 const UNIT: i32 = 4096;
 const ENTITIES: u32 = 600;
@@ -52,31 +53,19 @@ fn quiet_world(seed: u64, size: &str, lines: &str, limits: &str, interest: Inter
     let mut dice = Dice::new(seed);
     let mut frame = Frame::new(Tick(0));
     frame.populate(&config);
-    for client in 0..CLIENTS {
-        let target = Target::Entity(EntityId::new(client, 1));
-        watch(&mut frame, client, 0, Some(target), i32::MAX);
-    }
-    let mut alive: Vec<EntityId> = (0..ENTITIES).map(|slot| EntityId::new(slot, 1)).collect();
-    let (mut dead, mut delivered) = (vec![], 0);
+    watch_from_first(&mut frame, CLIENTS);
+    let mut lives = Lives::default();
+    let mut delivered = 0;
     for tick in 1..150 {
         let output = parity.tick(&frame);
-        let births = output.births.iter().filter_map(|birth| birth.entity);
-        alive.extend(births.filter(|_| tick > 1));
-        alive.retain(|entity| !output.deaths.contains(entity));
-        dead.extend(output.deaths.iter().copied());
+        lives.follow(&output);
         delivered += u64::from(output.counts.deliveries > 0);
         if dice.once_in(40) {
             parity.restart(dice.once_in(2));
         }
         frame.reset(Tick(tick));
-        // A busy tick now and then.
-        let acts = match dice.below(20) {
-            0 => 300,
-            1 => 30,
-            _ => dice.below(6),
-        };
-        for _ in 0..acts {
-            act(&mut frame, &config, &alive, &mut dead, &mut dice);
+        for _ in 0..acts(&mut dice) {
+            act(&mut frame, &config, &mut lives, &mut dice);
         }
         frame.order(seed);
     }
@@ -84,16 +73,9 @@ fn quiet_world(seed: u64, size: &str, lines: &str, limits: &str, interest: Inter
 }
 
 /// Something that changes what clients see.
-fn act(
-    frame: &mut Frame,
-    config: &WorldConfig,
-    alive: &[EntityId],
-    dead: &mut Vec<EntityId>,
-    dice: &mut Dice,
-) {
+fn act(frame: &mut Frame, config: &WorldConfig, lives: &mut Lives, dice: &mut Dice) {
     let axes = config.dimensions();
-    let size = config.size_raw();
-    let entity = dice.pick(alive);
+    let entity = dice.pick(&lives.alive);
     let client = dice.below(CLIENTS as usize) as u32;
     let observers = config.limits.observers_per_client as usize;
     let mut move_by = |dice: &mut Dice, reach: i32| {
@@ -105,53 +87,26 @@ fn act(
         4 => move_by(dice, 60 * UNIT),
         5 | 6 => frame.push(entity, 0, builtin::HEAL, &[entity.reference().0]),
         7 => {
-            let place = [0, 1, 2].map(|axis| dice.within(0..=size[axis].max(1) - 1));
+            let place = place(config, dice);
             frame.spawn_at(0, dice.below(1000) as u32, &place[..axes]);
         }
         8 => frame.push(entity, 0, CommandKind::DESPAWN, &[]),
         9 => {
             let target = match dice.below(4) {
                 0 => None,
-                1 => Some(Target::Point(
-                    [0, 1, 2].map(|axis| dice.within(0..=size[axis].max(1) - 1)),
-                )),
+                1 => Some(Target::Point(place(config, dice))),
                 _ => Some(Target::Entity(entity)),
             };
             let radius = dice.within(0..=8 * UNIT);
-            watch(frame, client, dice.below(observers) as u32, target, radius);
+            let index = dice.below(observers) as u32;
+            (frame.observers).push(watch(client, index, target, radius));
         }
         10 if config.limits.regions_per_client > 0 => {
-            let low = [0, 1, 2].map(|axis| dice.within(0..=size[axis].max(1) - 1));
-            let region = Region {
-                low,
-                high: low.map(|low| low + dice.within(1..=9 * UNIT)),
-                follows: None,
-            };
-            let holder = match dice.below(3) {
-                0 => Holder::Publication(entity),
-                1 => Holder::Subscription(EntityId::new(client, 1)),
-                _ => Holder::Client {
-                    client: ClientRow(client),
-                    index: dice.below(2) as u32,
-                },
-            };
-            let region = (!dice.once_in(3)).then_some(region);
-            frame.regions.push(RegionChange { holder, region });
+            (frame.regions).push(region(config, dice, 9 * UNIT, entity, client));
         }
         10 => frame.forget.push(ClientRow(client)),
-        _ => frame
-            .release
-            .extend(dead.drain(..).map(|entity| entity.slot)),
+        _ => lives.release(frame),
     }
-}
-
-fn watch(frame: &mut Frame, client: u32, index: u32, target: Option<Target>, radius: i32) {
-    let observer = target.map(|target| Observer { target, radius });
-    frame.observers.push(ObserverChange {
-        client: ClientRow(client),
-        index,
-        observer,
-    });
 }
 
 fn world(text: &str) -> WorldConfig {

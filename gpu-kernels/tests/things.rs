@@ -2,10 +2,10 @@
 
 use gpu_kernels::{Frame, SlotState};
 use shared::world::logic::Text;
-use shared::{CommandKind, EntityId, Tick, WorldConfig};
+use shared::{EntityId, Tick, WorldConfig};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
-use testkit::scripts::{with_texts, without_limits};
+use testkit::scripts::{command, with_texts, without_limits};
 
 const WORLD: &str = r#"
 [world]
@@ -97,18 +97,6 @@ fn begun() -> (WorldConfig, Parity) {
     (config, parity)
 }
 
-fn kind(config: &WorldConfig, command: &str) -> CommandKind {
-    config.schema.command_named(command).unwrap().kind
-}
-
-/// The living entities of a kind, ascending by slot.
-fn all(config: &WorldConfig, parity: &Parity, kind: &str) -> Vec<EntityId> {
-    let kind = config.schema.kind(kind).unwrap();
-    let mut living = parity.oracle.living();
-    living.retain(|entity| usize::from(parity.oracle.slots[entity.slot.index()].kind) == kind);
-    living
-}
-
 fn value(config: &WorldConfig, parity: &Parity, entity: EntityId, attribute: &str) -> i32 {
     let column = config.schema.column(attribute).unwrap();
     parity.oracle.slots[entity.slot.index()].row[column]
@@ -117,8 +105,8 @@ fn value(config: &WorldConfig, parity: &Parity, entity: EntityId, attribute: &st
 /// Runs a tick in which entities give commands.
 fn give(config: &WorldConfig, parity: &mut Parity, commands: &[(EntityId, &str, &[i32])]) {
     let mut frame = Frame::new(parity.oracle.tick);
-    for (sequence, &(entity, command, words)) in (0..).zip(commands) {
-        frame.push(entity, sequence, kind(config, command), words);
+    for (sequence, &(entity, name, words)) in (0..).zip(commands) {
+        frame.push(entity, sequence, command(config, name), words);
     }
     frame.order(config.seed);
     parity.tick(&frame);
@@ -127,9 +115,9 @@ fn give(config: &WorldConfig, parity: &mut Parity, commands: &[(EntityId, &str, 
 #[test]
 fn a_holder_is_seen_to_hold_things_from_the_next_tick_on() {
     let (config, mut parity) = begun();
-    let me = all(&config, &parity, "player")[0];
-    let coins = all(&config, &parity, "coin");
-    let bag = all(&config, &parity, "bag")[0];
+    let me = parity.oracle.living_of("player")[0];
+    let coins = parity.oracle.living_of("coin");
+    let bag = parity.oracle.living_of("bag")[0];
     let [first, second, third] = [0, 1, 2].map(|n| coins[n].reference().0);
     let worth = value(&config, &parity, coins[2], "worth");
     let seen = |parity: &Parity| value(&config, parity, me, "seen");
@@ -158,15 +146,15 @@ fn a_holder_is_seen_to_hold_things_from_the_next_tick_on() {
 #[test]
 fn things_are_born_with_a_holder_and_without_a_place() {
     let (config, mut parity) = begun();
-    let me = all(&config, &parity, "player")[0];
-    for coin in all(&config, &parity, "coin") {
+    let me = parity.oracle.living_of("player")[0];
+    for coin in parity.oracle.living_of("coin") {
         assert_eq!(parity.oracle.position(coin.slot.0), [0; 3]);
         assert_eq!(value(&config, &parity, coin, "holder"), -1);
     }
-    let before = all(&config, &parity, "coin").len();
+    let before = parity.oracle.living_of("coin").len();
     give(&config, &mut parity, &[(me, "mint", &[42])]);
     give(&config, &mut parity, &[]);
-    let coins = all(&config, &parity, "coin");
+    let coins = parity.oracle.living_of("coin");
     assert_eq!(coins.len(), before + 1);
     let minted = |coin: &&EntityId| value(&config, &parity, **coin, "worth") == 42;
     let coin = *coins.iter().find(minted).unwrap();
@@ -178,11 +166,11 @@ fn things_are_born_with_a_holder_and_without_a_place() {
 #[test]
 fn things_belong_to_the_world_or_end_once_their_holder_has_ended() {
     let (config, mut parity) = begun();
-    let [me, other] = [0, 1].map(|n| all(&config, &parity, "player")[n]);
-    let chest = all(&config, &parity, "chest")[0];
+    let [me, other] = [0, 1].map(|n| parity.oracle.living_of("player")[n]);
+    let chest = parity.oracle.living_of("chest")[0];
     let (coin, soul) = (
-        all(&config, &parity, "coin")[0],
-        all(&config, &parity, "soul")[0],
+        parity.oracle.living_of("coin")[0],
+        parity.oracle.living_of("soul")[0],
     );
     let into = [coin, soul].map(|thing| [thing.reference().0, chest.reference().0]);
     for thing in [coin, soul] {
@@ -213,16 +201,16 @@ fn things_belong_to_the_world_or_end_once_their_holder_has_ended() {
         parity.oracle.slots[soul.slot.index()].state,
         SlotState::Resting
     );
-    let souls = all(&config, &parity, "soul");
+    let souls = parity.oracle.living_of("soul");
     assert_eq!(souls.len(), 4, "those without a holder live on");
 }
 
 #[test]
 fn no_circle_of_holders_comes_to_be() {
     let (config, mut parity) = begun();
-    let me = all(&config, &parity, "player")[0];
-    let [a, b] = [0, 1].map(|n| all(&config, &parity, "bag")[n]);
-    let coin = all(&config, &parity, "coin")[0];
+    let me = parity.oracle.living_of("player")[0];
+    let [a, b] = [0, 1].map(|n| parity.oracle.living_of("bag")[n]);
+    let coin = parity.oracle.living_of("coin")[0];
     // A bag in a bag, a bag in a coin, and a bag in itself: kinds hold only those behind theirs.
     for (thing, into) in [(a, b), (a, coin), (a, a)] {
         give(
@@ -246,13 +234,13 @@ fn no_circle_of_holders_comes_to_be() {
 #[test]
 fn of_two_who_buy_with_one_coin_one_does() {
     let (config, mut parity) = begun();
-    let players = all(&config, &parity, "player");
-    let coin = all(&config, &parity, "coin")[0].reference().0;
+    let players = parity.oracle.living_of("player");
+    let coin = parity.oracle.living_of("coin")[0].reference().0;
     give(&config, &mut parity, &[(players[0], "take", &[coin])]);
     let [a, b] = [1, 2].map(|n| [players[n].reference().0, coin]);
     let bought = [(players[0], "buy", &a[..]), (players[0], "buy", &b[..])];
     give(&config, &mut parity, &bought);
-    let coin = all(&config, &parity, "coin")[0];
+    let coin = parity.oracle.living_of("coin")[0];
     let holder = value(&config, &parity, coin, "holder");
     assert!([a[0], b[0]].contains(&holder));
 }
@@ -280,7 +268,7 @@ fn every_backend_has_the_same_holders_as_the_oracle_in_any_tick() {
                 })
                 .collect();
             let by = dice.pick(&living);
-            frame.push(by, sequence, kind(&config, name), &words);
+            frame.push(by, sequence, command(&config, name), &words);
         }
         frame.release = released(&parity);
         frame.order(config.seed);

@@ -1,14 +1,13 @@
 //! What is hidden from a client is neither seen nor heard by it, in busy ticks and quiet ones, on
 //! every backend and in the oracle.
 
-use gpu_kernels::{
-    Delivery, Frame, Holder, Observer, ObserverChange, Region, RegionChange, Target,
-};
+use gpu_kernels::{Delivery, Frame, Target};
 use shared::world::logic::Text;
 use shared::{ClientRow, CommandKind, EntityId, InterestMode, Tick, WorldConfig};
 use testkit::dice::Dice;
 use testkit::parity::Parity;
-use testkit::scripts::with_texts;
+use testkit::scripts::{command, with_texts};
+use testkit::watching::{Lives, acts, place, region, watch, watch_from_first};
 
 const UNIT: i32 = 4096;
 const ENTITIES: u32 = 500;
@@ -120,19 +119,12 @@ fn play(seed: u64, config: WorldConfig) -> [usize; 3] {
     let mut dice = Dice::new(seed);
     let mut frame = Frame::new(Tick(0));
     frame.populate(&config);
-    for client in 0..CLIENTS {
-        let target = Target::Entity(EntityId::new(client, 1));
-        watch(&mut frame, client, 0, Some(target), i32::MAX);
-    }
-    let mut alive: Vec<EntityId> = (0..ENTITIES).map(|slot| EntityId::new(slot, 1)).collect();
-    let mut dead = vec![];
+    watch_from_first(&mut frame, CLIENTS);
+    let mut lives = Lives::default();
     let mut found = [0; 3];
     for tick in 1..50 {
         let output = parity.tick(&frame);
-        let births = output.births.iter().filter_map(|birth| birth.entity);
-        alive.extend(births.filter(|_| tick > 1));
-        alive.retain(|entity| !output.deaths.contains(entity));
-        dead.extend(output.deaths.iter().copied());
+        lives.follow(&output);
         for (&client, deliveries) in &output.deliveries {
             let bits = bits_of(&parity, &config, client);
             for delivery in deliveries {
@@ -158,14 +150,8 @@ fn play(seed: u64, config: WorldConfig) -> [usize; 3] {
             parity.restart(dice.once_in(2));
         }
         frame.reset(Tick(tick));
-        // A busy tick now and then.
-        let acts = match dice.below(20) {
-            0 => 300,
-            1 => 30,
-            _ => dice.below(6),
-        };
-        for _ in 0..acts {
-            act(&mut frame, &config, &alive, &mut dead, &mut dice);
+        for _ in 0..acts(&mut dice) {
+            act(&mut frame, &config, &mut lives, &mut dice);
         }
         frame.order(seed);
     }
@@ -196,31 +182,20 @@ fn value(parity: &Parity, config: &WorldConfig, slot: u32, name: &str) -> i32 {
     parity.oracle.slots[slot as usize].row[column]
 }
 
-fn command(config: &WorldConfig, name: &str) -> CommandKind {
-    config.schema.command_named(name).unwrap().kind
-}
-
 /// Something that changes what clients see.
-fn act(
-    frame: &mut Frame,
-    config: &WorldConfig,
-    alive: &[EntityId],
-    dead: &mut Vec<EntityId>,
-    dice: &mut Dice,
-) {
+fn act(frame: &mut Frame, config: &WorldConfig, lives: &mut Lives, dice: &mut Dice) {
     let axes = config.dimensions();
-    let size = config.size_raw();
-    let entity = dice.pick(alive);
+    let entity = dice.pick(&lives.alive);
     let client = dice.below(CLIENTS as usize) as u32;
     // Those of clients more often.
     let entity = if dice.once_in(2) {
-        let own = alive.iter().filter(|own| own.slot.0 < CLIENTS);
+        let own = lives.alive.iter().filter(|own| own.slot.0 < CLIENTS);
         dice.pick(&own.copied().collect::<Vec<_>>())
     } else {
         entity
     };
     let command = |name: &str| command(config, name);
-    let place = |dice: &mut Dice| size.map(|size| dice.within(0..=size.max(1) - 1));
+    let place = |dice: &mut Dice| place(config, dice);
     let bits = dice.pick(&[0, 0, 1, 2, 3, 4, -1, i32::MIN]);
     match dice.below(16) {
         number @ 0..3 => {
@@ -243,25 +218,11 @@ fn act(
                 _ => Some(Target::Entity(entity)),
             };
             let index = dice.below(config.limits.observers_per_client as usize) as u32;
-            watch(frame, client, index, target, dice.within(0..=8 * UNIT));
+            let radius = dice.within(0..=8 * UNIT);
+            (frame.observers).push(watch(client, index, target, radius));
         }
         12 if config.limits.regions_per_client > 0 => {
-            let low = place(dice);
-            let region = Region {
-                low,
-                high: low.map(|low| low + dice.within(1..=9 * UNIT)),
-                follows: None,
-            };
-            let holder = match dice.below(3) {
-                0 => Holder::Publication(entity),
-                1 => Holder::Subscription(EntityId::new(client, 1)),
-                _ => Holder::Client {
-                    client: ClientRow(client),
-                    index: dice.below(2) as u32,
-                },
-            };
-            let region = (!dice.once_in(3)).then_some(region);
-            frame.regions.push(RegionChange { holder, region });
+            (frame.regions).push(region(config, dice, 9 * UNIT, entity, client));
         }
         12 => frame.forget.push(ClientRow(client)),
         13 | 14 => {
@@ -269,19 +230,8 @@ fn act(
             let gate = EntityId::new(ENTITIES - 1 - dice.below(50) as u32, 1);
             frame.push(gate, 0, command("swing"), &[]);
         }
-        _ => frame
-            .release
-            .extend(dead.drain(..).map(|entity| entity.slot)),
+        _ => lives.release(frame),
     }
-}
-
-fn watch(frame: &mut Frame, client: u32, index: u32, target: Option<Target>, radius: i32) {
-    let observer = target.map(|target| Observer { target, radius });
-    frame.observers.push(ObserverChange {
-        client: ClientRow(client),
-        index,
-        observer,
-    });
 }
 
 /// One hides from the other, who is sent that it left, and nothing of it until it is seen again.
@@ -299,7 +249,7 @@ fn one_that_hides_leaves_and_enters_when_it_is_revealed() {
     born(2 * UNIT);
     for client in 0..2 {
         let target = Target::Entity(EntityId::new(client, 1));
-        watch(&mut frame, client, 0, Some(target), 8 * UNIT);
+        (frame.observers).push(watch(client, 0, target, 8 * UNIT));
     }
     let deliveries = |parity: &mut Parity, frame: &Frame, client: u32| {
         let output = parity.tick(frame);
@@ -345,7 +295,7 @@ fn one_behind_a_wall_enters_when_the_gate_is_open() {
     let mut frame = Frame::new(Tick(0));
     frame.populate(&config);
     let target = Target::Entity(EntityId::new(0, 1));
-    watch(&mut frame, 0, 0, Some(target), 12 * UNIT);
+    (frame.observers).push(watch(0, 0, target, 12 * UNIT));
     let mut next = |acts: &[(u32, &str, &[i32])]| {
         for &(slot, name, words) in acts {
             let kind = command(&config, name);

@@ -14,6 +14,7 @@
 //! | [`failing`] | a backend that fails on purpose |
 //! | [`headers`] | the check that headers of kernels say what Rust declares |
 //! | [`trial`] | backends in step over a given world, with random commands |
+//! | [`watching`] | clients that watch a changing world |
 //! | [`dice`] | random choices from a seed |
 
 pub mod agree;
@@ -28,4 +29,5 @@ pub mod scenario;
 pub mod scripts;
 pub mod snapshots;
 pub mod trial;
+pub mod watching;
 pub mod world;

@@ -321,6 +321,14 @@ impl Oracle {
             .collect()
     }
 
+    /// Those of a kind.
+    pub fn living_of(&self, kind: &str) -> Vec<EntityId> {
+        let kind = self.config.schema.kind(kind).expect("a kind of the world");
+        let mut living = self.living();
+        living.retain(|entity| usize::from(self.slots[entity.slot.index()].kind) == kind);
+        living
+    }
+
     /// The entity that has what the whole world shares.
     fn shared(&self) -> Option<EntityId> {
         self.config.schema.world_entity()

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use script::logic::with_logic;
 use shared::world::collection::{Member, member, script_form};
 use shared::world::logic::{Constant, Text};
-use shared::{Attribute, AttributeType, MergeRule, Schema, WorldConfig};
+use shared::{Attribute, AttributeType, CommandKind, MergeRule, Schema, WorldConfig};
 
 use crate::dice::Dice;
 
@@ -148,6 +148,12 @@ fn place(name: &str, index: &str) -> String {
         Some((array, Member::Index(0))) => format!("{array}[{index}]"),
         _ => script_form(name),
     }
+}
+
+/// The number of a command of a world.
+pub fn command(config: &WorldConfig, name: &str) -> CommandKind {
+    let command = config.schema.command_named(name);
+    command.unwrap_or_else(|| panic!("no command {name}")).kind
 }
 
 /// Atomic commands `deal_0` and so on, with random statements.

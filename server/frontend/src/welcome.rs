@@ -70,50 +70,26 @@ impl SharedWelcome {
             head.extend(codec::to_bytes(&own.processed));
         }
         let servers: Vec<&str> = own.others.of(own.client).collect();
-        let servers = codec::to_bytes(&servers);
-        let (world, layers) = (self.world.clone(), self.layers.clone());
-        let reasons = self.reasons.clone();
-        let (doors, rankings) = match version < LONGER_WELCOME_VERSION {
-            true => (Bytes::new(), Bytes::new()),
-            false => (self.doors.clone(), self.rankings.clone()),
-        };
-        let planes = match version < PLANES_VERSION {
+        let since = |first: u16, part: &Bytes| match version < first {
             true => Bytes::new(),
-            false => self.planes.clone(),
+            false => part.clone(),
         };
-        let editable = match version < EDITS_VERSION {
-            true => Bytes::new(),
-            false => self.editable.clone(),
-        };
-        let servers = Bytes::from(servers);
-        let rest = [
-            world, servers, reasons, layers, doors, rankings, planes, editable,
+        let mut parts = [
+            head.into(),
+            self.world.clone(),
+            codec::to_bytes(&servers).into(),
+            self.reasons.clone(),
+            self.layers.clone(),
+            since(LONGER_WELCOME_VERSION, &self.doors),
+            since(LONGER_WELCOME_VERSION, &self.rankings),
+            since(PLANES_VERSION, &self.planes),
+            since(EDITS_VERSION, &self.editable),
         ];
-        let len = head.len() + rest.iter().map(Bytes::len).sum::<usize>();
         let mut begin = vec![];
-        length::put(len, &mut begin);
-        begin.extend_from_slice(&head);
-        let [
-            world,
-            servers,
-            reasons,
-            layers,
-            doors,
-            rankings,
-            planes,
-            editable,
-        ] = rest;
-        [
-            begin.into(),
-            world,
-            servers,
-            reasons,
-            layers,
-            doors,
-            rankings,
-            planes,
-            editable,
-        ]
+        length::put(parts.iter().map(Bytes::len).sum(), &mut begin);
+        begin.extend_from_slice(&parts[0]);
+        parts[0] = begin.into();
+        parts
     }
 }
 

@@ -126,7 +126,7 @@ impl CpuBackend {
         } else {
             self.tell(&mut clock, out);
         }
-        // What clients see is found with the walls that scripts asked for.
+        // What clients see of the tick, they see past the walls that were there at its start.
         if self.config.limits.edits_per_tick > 0 {
             let added = edits::apply(&mut self.state.layers, &self.config.limits, out);
             self.state.add(part::TRACKS, added);
