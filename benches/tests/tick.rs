@@ -304,7 +304,7 @@ fn a_kept_world_comes_to_the_same_state_and_is_recovered() {
     };
     let levels = of("keep levels");
     let ways: Vec<&str> = levels.iter().map(|row| row.approach.as_str()).collect();
-    let expected = ["in memory", "kept: none", "kept: soon", "kept: told"];
+    let expected = ["in memory", "kept: none", "kept: soon", "kept: synced"];
     assert_eq!(ways[..4], expected);
     assert!(levels.iter().all(|row| row.checksum == levels[0].checksum));
     assert_eq!(levels[3].samples, 16);

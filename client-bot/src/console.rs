@@ -314,7 +314,7 @@ mod tests {
                 .value_parser(value_parser!(f64)),
             Arg::new("level").long("level").value_parser(["on", "off"]),
         ]);
-        let told = |argument: &str| {
+        let parsed = |argument: &str| {
             let found = command.clone().try_get_matches_from(["test", argument]);
             let text = with_plain_numbers(&found.unwrap_err().render().to_string());
             let line = text.lines().next().unwrap_or_default().to_owned();
@@ -331,7 +331,7 @@ mod tests {
             ("--size=wide", "expected a number"),
         ];
         for (argument, expected) in cases {
-            assert_eq!(told(argument), expected, "{argument}");
+            assert_eq!(parsed(argument), expected, "{argument}");
         }
     }
 }

@@ -203,7 +203,7 @@ svg text{font-size:12px;fill:#5b6577}.y{text-anchor:end}.x{text-anchor:middle}\
 color:#5b6577}@media(prefers-color-scheme:dark){body{color:#e6eaf2;background:#12161f}\
 tr{border-color:#2a3140}.grid{stroke:#2a3140}svg text,figure p{fill:#9aa5b8;color:#9aa5b8}\
 .failed{color:#ff8a80}}";
-/// Told apart also by people who see no red or no green.
+/// Distinct also for people who see no red or no green.
 const COLORS: [&str; 2] = ["#2f6fde", "#e08a00"];
 const WIDTH: f64 = 520.0;
 const HEIGHT: f64 = 240.0;

@@ -39,8 +39,9 @@ pub use tick::frame::{
 };
 pub use tick::notification::Notification;
 pub use tick::output::{
-    Birth, BucketRanges, Courses, Delivery, Hearings, RefusedCommand, Stage, StageTimes, TickOutput,
+    Birth, BucketRanges, Courses, Delivery, Hearings, Stage, StageTimes, TickOutput,
 };
+pub use tick::refused::RefusedCommand;
 pub use tick::state::{FieldState, SlotState, Snapshot, StateHash, Track};
 pub use tick::timed::TimedCommand;
 pub use tick::trace::{Trace, TracedUpdate};

@@ -10,6 +10,7 @@
 //! | [`counts`] | the counters of a tick: declared once for device, host and metrics |
 //! | [`notification`] | something that happened |
 //! | [`parts`] | the clients, divided among the GPUs that serve them |
+//! | [`refused`] | commands without effect |
 //! | [`state`] | snapshots and the state hash |
 //! | [`timed`] | commands that wait for their tick |
 //! | [`trace`] | which commands updated which attributes |
@@ -30,6 +31,7 @@ pub mod frame;
 pub mod notification;
 pub mod output;
 pub mod parts;
+pub mod refused;
 pub mod state;
 pub mod timed;
 pub mod trace;

@@ -72,7 +72,7 @@ fn jump(me: Entity) {
 
 fn world(limits: &str, gold: &str) -> WorldConfig {
     let text = format!(
-        "[world]\nsize = [100, 100]\naoi = 20\ncapacity = 8\nvisible_max = 8\n\
+        "[world]\nsize = [100, 100]\naoi = 20\ncapacity = 40\nvisible_max = 8\n\
          [limits]\nclients = 4\nsubscriptions_per_client = 1\n{limits}\n\
          [[kind]]\nname = \"player\"\nattributes = [\
          {{ name = \"gold\", type = \"i32\", min = 0, default = 10, audience = \"state\", {gold} }}, \
@@ -258,6 +258,38 @@ fn a_command_whose_reference_has_changed_twice_is_refused() {
     assert_eq!((output.counts.applied, output.counts.atomic_moved), (1, 1));
     assert_eq!(output.refused, [refused(A, 2, Refusal::Moved)]);
     assert_eq!(shop.gold(), [10, 10, 15]);
+}
+
+#[test]
+fn thousands_of_commands_whose_references_change_come_again_once() {
+    let mut shop = Shop::new(&world("atomic_per_tick = 100", ""));
+    let mut births = Frame::new(shop.parity.oracle.tick);
+    for _ in 4..40 {
+        births.spawn(0, u32::MAX);
+    }
+    shop.parity.tick(&births);
+    let mut dice = Dice::new(7);
+    let (mut moved, mut deferred) = (0, 0);
+    for _ in 0..100 {
+        let commands: Vec<(EntityId, &str, Vec<i32>)> = (0..90)
+            .map(|_| {
+                let [own, other] = [0; 2].map(|_| EntityId::new(dice.below(40) as u32, 1));
+                let friend = vec![other.reference().0];
+                match dice.below(4) {
+                    0 => (own, "befriend", friend),
+                    1 => (own, "leave", friend),
+                    _ => (own, "treat", vec![]),
+                }
+            })
+            .collect();
+        let commands: Vec<_> = (commands.iter())
+            .map(|(entity, name, words)| (*entity, *name, &words[..]))
+            .collect();
+        let counts = shop.tick(&commands).counts;
+        moved += counts.atomic_moved;
+        deferred += counts.atomic_deferred;
+    }
+    assert!(moved > 500 && deferred > 1000, "{moved} {deferred}");
 }
 
 #[test]

@@ -84,9 +84,9 @@ fn what_is_too_fast_for_a_course_is_told_step_by_step() {
             let mut frame = Frame::new(Tick(tick));
             frame.push(LONE, tick as u32, builtin::MOVE, &[0, step]);
             let output = backend.tick(&frame).unwrap();
-            let told: Vec<_> = output.courses.iter().collect();
+            let sent: Vec<_> = output.courses.iter().collect();
             let expected = [0, expected];
-            assert_eq!(told, [(LONE.slot, &expected[..])], "{label}, tick {tick}");
+            assert_eq!(sent, [(LONE.slot, &expected[..])], "{label}, tick {tick}");
         }
     }
 }
@@ -124,7 +124,7 @@ fn a_world_without_courses_tells_each_step() {
 
 #[test]
 fn courses_lead_to_where_entities_are_within_the_tolerance() {
-    let (mut told, mut silent) = (0, 0);
+    let (mut sent, mut silent) = (0, 0);
     for seed in 0..200 {
         let mut dice = Dice::new(seed);
         let play = Play::new(&mut dice);
@@ -145,10 +145,10 @@ fn courses_lead_to_where_entities_are_within_the_tolerance() {
             let place = format!("seed {seed} on {}, tick {}", starter.label, frame.tick);
             client.take_in(&output, &rows);
             silent += client.check(&rows, frame.tick, motion.tolerance, &place);
-            told += output.counts.courses;
+            sent += output.counts.courses;
         }
     }
-    assert!(told > 500 && silent > 100, "{told} told, {silent} silent");
+    assert!(sent > 500 && silent > 100, "{sent} sent, {silent} silent");
 }
 
 /// Worlds with one entity, on every backend, and a client that sees it.
@@ -194,13 +194,13 @@ impl Lone {
                 let deliveries = output.deliveries.of(ClientRow(0));
                 assert_eq!(deliveries.len(), courses.len(), "{label}");
             }
-            let told = courses.first().map(|(slot, velocity)| {
+            let sent = courses.first().map(|(slot, velocity)| {
                 assert_eq!(*slot, LONE.slot, "{label}");
                 [velocity[0], velocity[1]]
             });
-            all.push(told);
+            all.push(sent);
         }
-        assert!(all.iter().all(|told| *told == all[0]), "{all:?}");
+        assert!(all.iter().all(|sent| *sent == all[0]), "{all:?}");
         all[0]
     }
 

@@ -232,8 +232,8 @@ fn eight_numbers_come_as_they_were_sent_by_ordinary_and_by_atomic_commands() {
     let mut frame = Frame::new(Tick(1));
     frame.push(me, 0, number("now"), &[3]);
     frame.push(me, 1, number("later"), &[1]);
-    let told = parity.tick(&frame).notifications;
-    let told: Vec<&[i32]> = told.iter().map(Notification::words).collect();
+    let notified = parity.tick(&frame).notifications;
+    let notified: Vec<&[i32]> = notified.iter().map(Notification::words).collect();
     let own = me.reference().0;
     let half = UNIT / 2;
     let expected: [&[i32]; 4] = [
@@ -242,7 +242,7 @@ fn eight_numbers_come_as_they_were_sent_by_ordinary_and_by_atomic_commands() {
         &[1],
         &[1, -1, 0, half, UNIT, 2 * UNIT, 2, 8],
     ];
-    assert_eq!(told, expected);
+    assert_eq!(notified, expected);
 }
 
 /// More commands than fit a block, and than fit one group of blocks.

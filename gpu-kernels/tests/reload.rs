@@ -257,15 +257,15 @@ fn the_first_command_that_puts_off_tells_or_spawns_needs_no_restart() {
     );
     let logic = changed(&config, &text);
     let mut parity = Parity::new(&config);
-    let (mut born, mut told, mut hurt) = (0, 0, 0);
+    let (mut born, mut notified, mut hurt) = (0, 0, 0);
     for tick in 0..8 {
         let output = parity.tick(&frame(&config, tick, &logic));
         born += output.births.len();
-        told += output.notifications.len();
+        notified += output.notifications.len();
         hurt = parity.oracle.slots[1].row[usize::from(HP)];
     }
     // Two births of the frame, and one after each sting from the change on, but the last.
-    assert_eq!((born, told), (2 + 4, 5));
+    assert_eq!((born, notified), (2 + 4, 5));
     // 2 stings of 7, 5 of 3, 2 swellings of 10.
     assert_eq!(hurt, 1000 - 14 - 15 - 20);
 }

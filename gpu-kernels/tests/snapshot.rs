@@ -80,15 +80,15 @@ fn a_quiet_world_reaches_the_same_state_but_for_what_clients_know() {
             let (frames, outputs) = play(&mut *backend, &mut scenario, 30);
             let mut quiet = starter.start(&scenario.config);
             quiet.set_quiet(true);
-            for (frame, told) in frames.iter().zip(&outputs) {
+            for (frame, expected) in frames.iter().zip(&outputs) {
                 let output = quiet.tick(frame).unwrap();
                 assert!(
-                    output.hash.agrees_but_for_known(&told.hash),
+                    output.hash.agrees_but_for_known(&expected.hash),
                     "{}",
                     starter.label
                 );
-                assert_eq!(output.births, told.births);
-                assert_eq!(output.deaths, told.deaths);
+                assert_eq!(output.births, expected.births);
+                assert_eq!(output.deaths, expected.deaths);
                 assert_eq!(output.counts.deliveries, 0);
             }
             quiet.set_quiet(false);

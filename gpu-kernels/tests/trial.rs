@@ -40,7 +40,7 @@ fn the_command_that_makes_a_difference_is_named() {
         Ok(Box::new(CpuBackend::new(&config, 1, None)?))
     });
     let tried = trial::run(&config, &[right, wrong], 5, |tried| tried.ticks == 100);
-    let told = tried.expect_err("they differ").to_string();
-    assert!(told.contains("wrong: "), "{told}");
-    assert!(told.contains("`heal` of entity "), "{told}");
+    let message = tried.expect_err("they differ").to_string();
+    assert!(message.contains("wrong: "), "{message}");
+    assert!(message.contains("`heal` of entity "), "{message}");
 }

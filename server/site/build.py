@@ -98,7 +98,7 @@ class Site:
             if FENCE.match(line):
                 in_block = not in_block
                 if in_block:
-                    # What a compiler is told about an example is not its language.
+                    # What a compiler needs to know of an example is not its language.
                     line = line.split(",")[0]
                     lines += [""] if before else []
             elif not in_block:

@@ -24,7 +24,7 @@ async fn a_world_goes_on_with_the_gpus_that_are_left_when_one_fails() {
     let data = folder.join("world");
     let start = |starter: Starter| {
         let data = DataOptions {
-            level: Level::Told,
+            level: Level::Synced,
             keeps_all: true,
             checkpoint_seconds: 10_000,
             ..DataOptions::new(&data)

@@ -1,4 +1,4 @@
-//! A server that is killed at any moment continues where it was: with `--level told`
+//! A server that is killed at any moment continues where it was: with `--level synced`
 //! all sent values are there, at any level all values up to the durable tick that was sent to
 //! clients, and clients come back with their tickets.
 //!
@@ -104,7 +104,7 @@ async fn kill_many(level: &str, kills: u64) {
         let (played, ()) = tokio::join!(playing, killed);
         let kept = played.kept();
         let up_to = match level {
-            "told" => Tick(u64::MAX),
+            "synced" => Tick(u64::MAX),
             _ => kept,
         };
         let mut received = played.received();
@@ -135,7 +135,7 @@ fn given(variable: &str, own: u64) -> u64 {
 
 #[tokio::test]
 async fn all_sent_values_are_there_at_the_level_told() {
-    kill_many("told", kills()).await;
+    kill_many("synced", kills()).await;
 }
 
 #[tokio::test]

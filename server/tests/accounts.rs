@@ -83,7 +83,7 @@ async fn a_second_connection_replaces_the_first_which_is_closed_with_the_reason(
     let (code, end) = first.end_with_code().await;
     assert_eq!(code, LossCode::Closed(Close::Replaced));
     assert!(
-        end.ends_with("the account has come in with another connection"),
+        end.ends_with("the account has joined with another connection"),
         "{end}"
     );
     // Others have seen one player that never left.

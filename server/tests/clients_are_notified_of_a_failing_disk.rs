@@ -28,7 +28,7 @@ async fn a_full_disk_is_announced_and_the_world_stops_before_its_journal_does() 
     let data = disk.path().join("world");
     let start = || {
         let data = DataOptions {
-            level: Level::Told,
+            level: Level::Synced,
             keeps_all: true,
             checkpoint_seconds: 10_000,
             // It is full after a few seconds.
@@ -95,7 +95,7 @@ impl Failing {
 
     fn start(&self) -> Process {
         let world = self.world.display().to_string();
-        let more = ["--level", "told", "--world", &world];
+        let more = ["--level", "synced", "--world", &world];
         let beneath = |command: &mut _| self.syncs.beneath(command);
         let mut server = Process::spawn_with(&self.data, "127.0.0.1:0", 1, &more, beneath);
         server.listens();

@@ -99,7 +99,7 @@ async fn a_killed_server_has_done_each_deal_once_and_goes_on_with_those_that_wai
     let mut listen = "127.0.0.1:0".to_owned();
     let mut waited = 0;
     for kill in 0..4 {
-        let server = Process::start(&data, &file, "told", &listen);
+        let server = Process::start(&data, &file, "synced", &listen);
         listen = server.address.to_string();
         dealers.join(server.address).await;
         dealers.deal(kill, Duration::from_millis(700)).await;
@@ -111,7 +111,7 @@ async fn a_killed_server_has_done_each_deal_once_and_goes_on_with_those_that_wai
     }
     assert!(waited > 0, "no kill came while commands waited");
     let before = Audit::of_journal(&data);
-    let server = Process::start(&data, &file, "told", &listen);
+    let server = Process::start(&data, &file, "synced", &listen);
     dealers.join(server.address).await;
     dealers.listen_until(before.drained()).await;
     server.stop();

@@ -297,7 +297,7 @@ async fn a_killed_server_gives_each_hook_once() {
     let mut listen = "127.0.0.1:0".to_owned();
     let mut joined = 0;
     for kill in 0..5 {
-        let server = Process::start(&data, &world, "told", &listen);
+        let server = Process::start(&data, &world, "synced", &listen);
         listen = server.address.to_string();
         let mut reader = Witness::join(server.address, None).await;
         // Those of the life before are lost by now, or will be.

@@ -75,10 +75,10 @@ fn collect(player: &mut Player, points: i32) {
 }
 
 /// The ticks of what a player was sent of rankings.
-fn told(player: &Player) -> Vec<Tick> {
+fn received(player: &Player) -> Vec<Tick> {
     let messages = player.log.messages.iter();
-    let told = messages.filter(|(_, message)| matches!(message, Message::Ranking(_)));
-    told.map(|(tick, _)| *tick).collect()
+    let received = messages.filter(|(_, message)| matches!(message, Message::Ranking(_)));
+    received.map(|(tick, _)| *tick).collect()
 }
 
 #[tokio::test]
@@ -150,11 +150,11 @@ async fn players_see_who_is_first_and_where_they_are_also_by_a_gateway() {
     .await;
     assert_eq!(shown(&ann), at(&[("Bob", 9), ("Cleo", 6)], 3));
     for player in [&ann, &cleo] {
-        let told = told(player);
-        let mut pairs = told.windows(2);
+        let received = received(player);
+        let mut pairs = received.windows(2);
         assert!(
             pairs.all(|pair| pair[1].since(pair[0]) >= TICK_HZ),
-            "at most once a second: {told:?}"
+            "at most once a second: {received:?}"
         );
     }
     stop(gateway).await;

@@ -353,7 +353,7 @@ async fn the_log_says_each_problem_once_and_that_the_world_file_has_changed() {
     let world = WORLD.replace("folder = '.'", "folder = 'scripts'");
     let file = folder.join("world.toml");
     fs::write(&file, &world).unwrap();
-    let server = Process::start(&folder.join("data"), &file, "told", "127.0.0.1:0");
+    let server = Process::start(&folder.join("data"), &file, "synced", "127.0.0.1:0");
     let logged = |what: &str| server.log().matches(what).count();
     fs::write(scripts.join("earn.rs"), "fn").unwrap();
     eventually("the problem is logged", || logged("earn.rs:1:3") == 1).await;

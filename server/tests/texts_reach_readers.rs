@@ -147,18 +147,18 @@ fn what_one_client_writes_another_reads_also_after_the_server_was_killed() {
     give(&mut ann, "speak", "Grüße, Bob");
     until_says(&mut ann, own, "says", "Grüße, Bob");
     // The notification comes once its words can be read.
-    let told = until_game(&mut bob, ("a notification", DEADLINE), |game, events| {
-        let mut told = None;
+    let received = until_game(&mut bob, ("a notification", DEADLINE), |game, events| {
+        let mut received = None;
         for event in events {
             NamedEvent::each(event, game.view(), |event| {
                 if event.what == EventType::Notified {
-                    told = event.fields[0].text.clone();
+                    received = event.fields[0].text.clone();
                 }
             });
         }
-        told
+        received
     });
-    assert_eq!(told, "Grüße, Bob");
+    assert_eq!(received, "Grüße, Bob");
     until_says(&mut bob, own, "says", "Grüße, Bob");
     // Texts are copied and compared in scripts.
     let of_ann = client_bot::named::reference(own);

@@ -112,9 +112,9 @@ async fn a_client_sees_the_same_values_as_one_over_quic_and_its_commands_have_ef
     let given = game.game.command(builtin::STRIKE, &strike);
     given.expect("a command");
     let ends = Arc::new(AtomicBool::new(false));
-    let told = ends.clone();
+    let has_ended = ends.clone();
     let playing = spawn_blocking(move || {
-        game.play_until("the test ends", |_| told.load(Ordering::Relaxed));
+        game.play_until("the test ends", |_| has_ended.load(Ordering::Relaxed));
         game
     });
     until(&mut [&mut players[0]], "it is hit", |players| {

@@ -145,7 +145,7 @@ impl Options {
             shards: cores.server.len(),
             threads: cores.server.len(),
             data: Some(DataOptions {
-                level: Level::Told,
+                level: Level::Synced,
                 keeps_all: true,
                 ..DataOptions::new(&folder.0)
             }),

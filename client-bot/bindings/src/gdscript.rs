@@ -209,12 +209,12 @@ func {name}({}) -> int:
 }
 
 /// A name in this language, that of the world, and (name, type) of its fields.
-type Told = (String, String, Vec<(String, AttributeType)>);
+type Notified = (String, String, Vec<(String, AttributeType)>);
 
 /// What comes as signals.
 struct News {
     changes: Vec<(String, String, AttributeType)>,
-    notifications: Vec<Told>,
+    notifications: Vec<Notified>,
 }
 
 impl News {

@@ -240,7 +240,7 @@ impl HeldCommands {
         }
     }
 
-    /// Asks for all texts anew: another session goes on with the commands.
+    /// Asks for all texts anew: another session continues with the commands.
     pub fn ask_again(&mut self, mut request: impl FnMut(&str) -> u32) {
         for text in self.0.iter_mut().flat_map(|held| &mut held.texts) {
             text.request = Some(request(&text.text));

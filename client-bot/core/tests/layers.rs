@@ -138,7 +138,7 @@ fn layers_come_part_by_part_and_stay_for_the_next_session() {
     let cache = LayerCache::default();
     assert!(!fetch.session.keep_layers(&cache));
     fetch.session.fetch_layers();
-    // Once, however often it is told to.
+    // Once, however often that is sent.
     fetch.session.fetch_layers();
     let hashes: Vec<u64> = fetch.infos.iter().map(|info| info.hash).collect();
     assert_eq!(fetch.asked(), hashes);

@@ -130,7 +130,7 @@ __device__ inline void bear(const World& w, const Tick& t, const Birth& b, u64 r
         else value = initial(w, w.initials[b.kind * w.columns + column], turn, random);
         w.rows[(u64)b.slot * w.columns + column] = value;
         t.birth_rows[row * w.columns + column] = value;
-        // Clients are told of newborns as they enter the view.
+        // Newborns are sent to clients as they enter the view.
         if (w.motion && column < w.dimensions) w.last_positions[(u64)column * w.capacity + b.slot] = value;
     }
     if (!w.wall_edge_bits) return;

@@ -1,5 +1,5 @@
-// Whose movement is told anew: of those that don't go on as clients were told. Every slot is
-// looked at: one who glides, and is not moved, also departs from its course.
+// Entities that depart from their courses, as clients extrapolate them, get new ones. Every slot is
+// checked: an entity that glides, and is not moved, also departs.
 #include "tick/world.cuh"
 
 __device__ inline bool is_near(const World& w, i32 a, i32 b) {
@@ -7,11 +7,11 @@ __device__ inline bool is_near(const World& w, i32 a, i32 b) {
     return apart >= -(i64)w.tolerance && apart <= w.tolerance;
 }
 
-// Advances a living entity's track by one tick. True if clients must be told.
+// Advances a living entity's track by one tick. True if it needs a new course.
 __device__ inline bool advance(const World& w, u32 slot) {
     u32 glides = w.track_glides[slot];
     i32 steps[3], offsets[3];
-    bool told = false, steady = true, declared = w.velocity[0] >= 0, slow = true, moves = false;
+    bool departs = false, steady = true, declared = w.velocity[0] >= 0, slow = true, moves = false;
 #pragma unroll
     for (u32 axis = 0; axis < 3; axis++) {
         if (axis >= w.dimensions) break;
@@ -20,7 +20,7 @@ __device__ inline bool advance(const World& w, u32 slot) {
         i32 step = here - last;
         i64 expected = (i64)last + w.track_offsets[at] + (glides ? track : 0);
         i32 shown = (i32)min(max(expected, (i64)0), (i64)w.size[axis] - 1);
-        told |= !is_near(w, shown, here);
+        departs |= !is_near(w, shown, here);
         steady &= is_near(w, step, track);
         declared &= w.velocity[axis] >= 0 && w.rows[(u64)slot * w.columns + w.velocity[axis]] == step;
         slow &= step >= -(i32)VELOCITY_MAX && step <= (i32)VELOCITY_MAX;
@@ -29,31 +29,31 @@ __device__ inline bool advance(const World& w, u32 slot) {
         offsets[axis] = shown - here;
         if (step) w.last_positions[at] = here;
     }
-    if (told) w.track_glides[slot] = (steady || declared) && slow && moves;
+    if (departs) w.track_glides[slot] = (steady || declared) && slow && moves;
 #pragma unroll
     for (u32 axis = 0; axis < 3; axis++) {
         if (axis >= w.dimensions) break;
         u64 at = (u64)axis * w.capacity + slot;
-        if (told || !glides) w.track_steps[at] = steps[axis];
-        w.track_offsets[at] = told ? 0 : offsets[axis];
+        if (departs || !glides) w.track_steps[at] = steps[axis];
+        w.track_offsets[at] = departs ? 0 : offsets[axis];
     }
-    return told;
+    return departs;
 }
 
-KERNEL motion_tell(World w, Tick t) {
+KERNEL motion_compare(World w, Tick t) {
     u32 slot = thread_index();
-    bool told = slot < w.capacity && w.states[slot] == LIVE && advance(w, slot);
-    if (slot < w.capacity) w.told[slot] = told;
-    if (told) w.changed[slot] = t.stamp;
-    add_once(&t.counters->courses, put_partial(w, t, SCAN_COURSES, told));
+    bool departs = slot < w.capacity && w.states[slot] == LIVE && advance(w, slot);
+    if (slot < w.capacity) w.departs[slot] = departs;
+    if (departs) w.changed[slot] = t.stamp;
+    add_once(&t.counters->courses, put_partial(w, t, SCAN_COURSES, departs));
 }
 
 KERNEL motion_store(World w, Tick t) {
     if (!t.counters->courses) return;
     u32 slot = thread_index();
-    bool told = slot < w.capacity && w.told[slot];
-    u64 place = offset_of(w, t, SCAN_COURSES, told);
-    if (!told) return;
+    bool departs = slot < w.capacity && w.departs[slot];
+    u64 place = offset_of(w, t, SCAN_COURSES, departs);
+    if (!departs) return;
     t.course_slots[place] = slot;
     for (u32 axis = 0; axis < w.dimensions; axis++) {
         i32 step = w.track_steps[(u64)axis * w.capacity + slot];

@@ -318,16 +318,16 @@ fn the_built_in_set_is_complete_in_a_world_that_has_all_attributes() {
     );
     let numbers: Vec<u16> = logic.commands.iter().map(|c| c.schema.kind.0).collect();
     assert_eq!(numbers, (2..24).collect::<Vec<u16>>());
-    let told: Vec<_> = logic
+    let declared: Vec<_> = logic
         .notifications
         .iter()
         .map(|n| (n.kind.0, n.name.as_str()))
         .collect();
-    assert_eq!(told, [(2, "blast"), (3, "shout"), (4, "say")]);
+    assert_eq!(declared, [(2, "blast"), (3, "shout"), (4, "say")]);
     // Without settings, blasts and shouts are not heard, and there are no shouts.
     let logic = builtins(&Constants::default());
-    let told = logic.notifications.iter().map(|n| n.name.as_str());
-    assert!(told.eq(["say"]));
+    let declared = logic.notifications.iter().map(|n| n.name.as_str());
+    assert!(declared.eq(["say"]));
     assert!(logic.commands.iter().all(|c| c.schema.name != "shout"));
 }
 

@@ -1,4 +1,4 @@
-//! Texts in scripts: compared, copied, told of, and checked.
+//! Texts in scripts: compared, copied, put into notifications, and checked.
 
 use shared::world::logic::{Constants, Text};
 

@@ -170,7 +170,7 @@ counts! {
         /// Turns whose commands come again; commands that find no room to wait.
         atomic_again: u64;
         atomic_dropped: u64;
-        /// What they put off, and their notifications.
+        /// What they schedule, and their notifications.
         atomic_afters: u64;
         atomic_notified: u64;
         /// The part of the state hash of those that wait.
@@ -205,7 +205,7 @@ counts! {
         updates => Counter "myriad_updates_total";
         /// Merged changes: (entity, attribute) pairs with a new value.
         changes => Counter "myriad_changes_total";
-        /// Courses: entities whose movement is told anew.
+        /// Courses: new velocities of entities, as sent to clients.
         courses => Counter "myriad_courses_total";
         /// Entities that were born.
         births;
@@ -213,7 +213,7 @@ counts! {
         deaths;
         /// Deliveries to clients: enter, update and leave.
         deliveries => Counter "myriad_deliveries_total";
-        /// Clients whose deliveries were put off, for want of room in the tick.
+        /// Clients whose deliveries were deferred, for want of room in the tick.
         clients_behind => Gauge "myriad_clients_behind";
         /// Entities alive after the tick.
         entities => Gauge "myriad_entities";

@@ -13,7 +13,7 @@
 //! | --- | --- |
 //! | `backend`, `links` | all parts together; what they tell each other |
 //! | `layout` | the structures that kernels are given, declared once |
-//! | `sizes`, `world` | the sizes of all buffers; a world's buffers, numbers and tables |
+//! | `sizes`, `copy_size`, `world` | the sizes of all buffers; a world's buffers, numbers and tables |
 //! | `kernels`, `launcher` | the kernels by stage; launching them |
 //! | `scripts` | the world's commands as kernels, compiled while the world runs |
 //! | `tick` | the tick: the list of its stages |
@@ -30,6 +30,7 @@ mod atomic;
 mod backend;
 mod census;
 mod copy;
+mod copy_size;
 mod deferred;
 mod doors;
 mod download;
@@ -75,7 +76,8 @@ use crate::kernels::KERNELS;
 use crate::tick::counts::{CHUNKS_MAX, Counters, FrameTotals};
 use crate::tick::error::StartError;
 use crate::tick::fault::Fault;
-use crate::tick::output::{RefusedCommand, Stage};
+use crate::tick::output::Stage;
+use crate::tick::refused::RefusedCommand;
 use crate::tick::state::{self, StateHash, part};
 use download::Chunks;
 use due::DueBuffer;

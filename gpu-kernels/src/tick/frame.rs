@@ -6,7 +6,7 @@ mod order;
 mod regions;
 
 use crate::tick::error::TickError;
-use crate::tick::output::RefusedCommand;
+use crate::tick::refused::RefusedCommand;
 use crate::tick::timed::{TIMED_WORDS_MAX, token_of};
 
 pub use crate::tick::timed::{JOIN_TOKEN, POPULATION_TOKEN};

@@ -7,10 +7,11 @@ use device::HostVec;
 use serde::{Deserialize, Serialize};
 use shared::world::edit::Edit;
 use shared::world::id::CAPACITY_MAX;
-use shared::{ClientRow, CommandKind, EntityId, Refusal, Slot, Tick};
+use shared::{ClientRow, CommandKind, EntityId, Slot, Tick};
 
 use crate::tick::counts::Counts;
 use crate::tick::notification::Notification;
+use crate::tick::refused::RefusedCommand;
 use crate::tick::state::StateHash;
 
 /// The result of one tick.
@@ -64,16 +65,6 @@ pub struct Birth {
     pub kind: u16,
     /// `None` if the world had no free slot.
     pub entity: Option<EntityId>,
-}
-
-/// A client's command that had no effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RefusedCommand {
-    pub entity: EntityId,
-    pub sequence: u32,
-    pub reason: Refusal,
-    /// What its script says of that: the number of a reason of the world.
-    pub because: Option<u8>,
 }
 
 /// The merged, conflict-free changes: a CSR by entity. An update that left the

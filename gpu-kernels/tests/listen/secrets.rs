@@ -40,7 +40,7 @@ fn notices_of_a_client_do_not_depend_on_secrets_of_others() {
         let mut mirror = Mirror::new(&config);
         let mut pair = [0, 1].map(|_| Listeners::new(&config, 1, None).unwrap().unwrap());
         for tick in 0..8 {
-            // Those without a place, too: their changes are told as others are.
+            // Those without a place, too: their changes are sent as others are.
             let alive = oracle.living();
             let own = alive.first().copied();
             let named = dice.pick(&config.schema.attributes.iter().collect::<Vec<_>>());

@@ -32,7 +32,7 @@ pub(super) fn expand(kinds: &mut [raw::Kind], problems: &mut Problems) {
                 .and_then(|form| values(&key, &attribute, &form));
             match problems.take(checked) {
                 Some(values) => attributes.extend(values),
-                // It can't be told from a value of an array or a map.
+                // It can't be distinguished from a value of an array or a map.
                 None if member(&attribute.name).is_some() => {}
                 // As one value, its other keys are checked, too.
                 None => {

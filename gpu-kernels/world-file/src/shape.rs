@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn errors_of_shape_name_no_types_of_rust() {
-        let told = [
+        let output = [
             toml::<u32>("99999999999999999999"),
             toml::<u8>("\"x\""),
             toml::<u16>("-3"),
@@ -229,7 +229,7 @@ mod tests {
             "expected a string",
             "the number is too large",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(output, expected);
     }
 
     #[test]

@@ -444,27 +444,27 @@ fn there_is_room_for_timed_commands_where_anything_is_put_off() {
 
 #[test]
 fn notifications_exist_where_they_can_be_heard_or_subscribed_to() {
-    let told = |text: &str| {
+    let names = |text: &str| {
         let config = world_file::parse(text, "w.toml").unwrap();
         let names = config.schema.notifications.iter().map(|n| n.name.clone());
         let room = config.limits.notifications_per_tick > 0;
         assert_eq!(room, !config.schema.notifications.is_empty());
         names.collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(told(""), "");
-    assert_eq!(told("[limits]\nsubscriptions_per_client = 1"), "");
-    assert_eq!(told("[commands]\nblast.sound = 9"), "blast");
-    assert_eq!(told("[commands]\nshout.radius_max = 9"), "shout");
+    assert_eq!(names(""), "");
+    assert_eq!(names("[limits]\nsubscriptions_per_client = 1"), "");
+    assert_eq!(names("[commands]\nblast.sound = 9"), "blast");
+    assert_eq!(names("[commands]\nshout.radius_max = 9"), "shout");
     let wolves = "[[kind]]\nname = \"player\"\n[[kind]]\nname = \"wolf\"\nrespawn_ticks = 9\n\
                   attributes = [{ name = \"hp\", type = \"i32\", min = 0, default = 5, falls_at = 0, \
                   audience = \"hidden\" }]\n[[kind]]\nname = \"thing\"\nattributes = \
                   [{ name = \"owner\", type = \"entity\", audience = \"state\", tells_owner = true }]\n";
-    assert_eq!(told(wolves), "");
+    assert_eq!(names(wolves), "");
     let with = |limits: &str| format!("[limits]\n{limits}\n{wolves}");
-    assert_eq!(told(&with("subscriptions_per_client = 1")), "fall pick");
-    assert_eq!(told(&with("notifications_per_tick = 1")), "fall pick");
+    assert_eq!(names(&with("subscriptions_per_client = 1")), "fall pick");
+    assert_eq!(names(&with("notifications_per_tick = 1")), "fall pick");
     let none = "subscriptions_per_client = 1\nnotifications_per_tick = 0";
-    assert_eq!(told(&with(none)), "");
+    assert_eq!(names(&with(none)), "");
 }
 
 /// A player, and a wolf of these lines and attributes.
@@ -510,7 +510,7 @@ fn falls_and_owners_that_contradict_each_other_are_rejected() {
     let owner = |name: &str, rest: &str| {
         format!(r#"{{ name = "{name}", type = "entity", audience = "state"{rest} }}"#)
     };
-    let told = owner("owner", ", tells_owner = true");
+    let owned = owner("owner", ", tells_owner = true");
     let cases = [
         (
             hp("default = 0, falls_at = 0"),
@@ -554,13 +554,13 @@ fn falls_and_owners_that_contradict_each_other_are_rejected() {
         (
             wolves(
                 "",
-                &format!("{told}, {}", owner("rider", ", tells_owner = true")),
+                &format!("{owned}, {}", owner("rider", ", tells_owner = true")),
             ),
             "rider.tells_owner: `owner` has it already; one attribute can",
         ),
         (
             wolves("", &owner("owner", ""))
-                + &format!("\n[[kind]]\nname = \"thing\"\nattributes = [{told}]"),
+                + &format!("\n[[kind]]\nname = \"thing\"\nattributes = [{owned}]"),
             "owner.tells_owner: expected true as in other kinds",
         ),
     ];
@@ -657,7 +657,7 @@ extra = 1
 
 [game]
 "#;
-    let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
+    let output: Vec<String> = shown(text).lines().map(str::to_owned).collect();
     let expected = [
         "w.toml:3: world.aoi: expected 1 to 262143, found -3",
         "w.toml:4:12: world.capacity: expected a whole number from 0 to 4294967295, found \"many\"",
@@ -672,7 +672,7 @@ extra = 1
          `commands`, `spectators`, `visibility`, `kind`, `zone`, `ranking`, `layer`, `field`, \
          `plane`, `every`",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(output, expected);
 }
 
 #[test]
@@ -694,7 +694,7 @@ rewind_ticks = 1.5
 [logic]
 builtin = "move"
 "#;
-    let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
+    let output: Vec<String> = shown(text).lines().map(str::to_owned).collect();
     let expected = [
         "w.toml:3:7: world.aoi: expected a number, found \"near\"",
         "w.toml:4:1: world.sizes: unknown key `sizes`, expected one of",
@@ -705,9 +705,9 @@ builtin = "move"
         "w.toml:13:16: limits.rewind_ticks: expected a whole number from 0 to 4294967295, found 1.5",
         "w.toml:16:11: logic.builtin: expected a list, found \"move\"",
     ];
-    assert_eq!(told.len(), expected.len(), "{told:#?}");
-    for (told, expected) in told.iter().zip(expected) {
-        assert!(told.starts_with(expected), "{told}\n{expected}");
+    assert_eq!(output.len(), expected.len(), "{output:#?}");
+    for (output, expected) in output.iter().zip(expected) {
+        assert!(output.starts_with(expected), "{output}\n{expected}");
     }
 }
 
@@ -730,7 +730,7 @@ attributes = { name = "owner" }
 ticks = "often"
 command = "roam"
 "#;
-    let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
+    let output: Vec<String> = shown(text).lines().map(str::to_owned).collect();
     let expected = [
         "the key `name` is missing",
         "w.toml:3:14: kind[0].population: expected a whole number from 0 to 4294967295, found \"few\"",
@@ -745,11 +745,11 @@ command = "roam"
         "the key `kind` is missing",
         "w.toml:15:9: every[0].ticks: expected a whole number from 0 to 4294967295, found \"often\"",
     ];
-    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    assert_eq!(output.len(), expected.len(), "{output:#?}");
     for expected in expected {
         assert!(
-            told.iter().any(|told| told.contains(expected)),
-            "{expected}\n{told:#?}"
+            output.iter().any(|output| output.contains(expected)),
+            "{expected}\n{output:#?}"
         );
     }
 }
@@ -757,20 +757,20 @@ command = "roam"
 #[test]
 fn a_key_of_a_wrong_shape_hides_no_problem_of_a_value_and_makes_none() {
     let text = "[world]\nsize = [9, 9]\naoi = 0\ncapacity = \"x\"\n[limits]\nclients = 0";
-    let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
+    let output: Vec<String> = shown(text).lines().map(str::to_owned).collect();
     let expected = [
         "w.toml:3: world.aoi: expected 1 to 262143, found 0",
         "w.toml:4:12: world.capacity: expected a whole number from 0 to 4294967295, found \"x\"",
         "w.toml:6: limits.clients: expected 1 to 16777215, found 0",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(output, expected);
 }
 
 #[test]
 fn keys_of_an_area_of_a_wrong_shape_are_the_only_problems_of_it() {
     let text = "[[kind]]\nname = \"a\"\nspawn = { center = 3, radius = \"x\" }\n\
                 [world]\nname = 2026-01-02\nseed = 99999999999999999999";
-    let told: Vec<String> = shown(text).lines().map(str::to_owned).collect();
+    let output: Vec<String> = shown(text).lines().map(str::to_owned).collect();
     let expected = [
         "w.toml:3:20: kind.a.spawn.center: expected a list, found 3",
         "w.toml:3:32: kind.a.spawn.radius: expected a number, found \"x\"",
@@ -778,7 +778,7 @@ fn keys_of_an_area_of_a_wrong_shape_are_the_only_problems_of_it() {
         "w.toml:6:8: world.seed: expected a whole number from 0 to 18446744073709551615, \
          found 99999999999999999999",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(output, expected);
 }
 
 #[test]
@@ -789,15 +789,18 @@ fn messages_list_no_more_names_than_people_read() {
         "[[kind]]\nname = 'a'\nattributes = [{{ name = 'b', type = 'symbol', audience = 'state', \
          default = 'x', symbols = [{symbols}] }}]"
     );
-    let told = shown(&text);
+    let output = shown(&text);
     assert!(
-        told.contains(", \"s031\"] and 968 more, found \"x\""),
-        "{told}"
+        output.contains(", \"s031\"] and 968 more, found \"x\""),
+        "{output}"
     );
     let text = text.replace("default = 'x', ", "");
     let checked = Reader::default().parse(&text, "w.toml");
-    let told = checked.unwrap().warnings[0].to_string();
-    assert!(told.contains(", \"s032\"] and 967 more: no kind"), "{told}");
+    let output = checked.unwrap().warnings[0].to_string();
+    assert!(
+        output.contains(", \"s032\"] and 967 more: no kind"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -805,30 +808,31 @@ fn a_key_that_is_there_twice_is_named_with_both_places_beside_other_problems() {
     let text = "[world]\naoi = 5\nname = \"a\"\naoi = 6\nsizes = 3\n[limits]\nclients = 1\n\
                 [world]\ncapacity = 9\n[[kind]]\nname = \"a\"\n\
                 attributes = [{ name = \"hp\", type = \"i32\", type = \"bool\", audience = \"state\" }]";
-    let told = shown(text);
+    let output = shown(text);
     for expected in [
         "w.toml:4:1: world.aoi: duplicate key `aoi`, which line 2 has, too",
         "w.toml:5:1: world.sizes: unknown key `sizes`",
         "w.toml:8:2: world: duplicate key `world`",
         "w.toml:12:44: kind.a.attributes.hp.type: duplicate key `type`",
     ] {
-        assert!(told.contains(expected), "{expected}\n{told}");
+        assert!(output.contains(expected), "{expected}\n{output}");
     }
 }
 
 #[test]
 fn all_mistakes_of_syntax_are_told_with_line_and_column() {
-    let told: Vec<String> = shown("[world]\naoi = \nname = a\n[limits\n")
+    let output: Vec<String> = shown("[world]\naoi = \nname = a\n[limits\n")
         .lines()
         .map(str::to_owned)
         .collect();
-    let lines: Vec<&str> = told
+    let lines: Vec<&str> = output
         .iter()
         .map(|line| line.split(':').nth(1).unwrap())
         .collect();
-    assert_eq!(lines, ["2", "3", "4"], "{told:#?}");
+    assert_eq!(lines, ["2", "3", "4"], "{output:#?}");
     assert!(
-        told.iter()
+        output
+            .iter()
             .all(|line| line.split(':').nth(2).unwrap().parse::<u32>().is_ok())
     );
 }
@@ -837,21 +841,21 @@ fn all_mistakes_of_syntax_are_told_with_line_and_column() {
 fn where_there_is_no_name_to_choose_from_no_empty_list_is_shown() {
     let text = "[logic]\nbuiltin = []\n[[kind]]\nname = \"a\"\nborn = \"wake\"\n\
                 [[every]]\nkind = \"a\"\nticks = 1\ncommand = \"roam\"";
-    let told = shown(text);
-    assert!(!told.contains("[]"), "{told}");
+    let output = shown(text);
+    assert!(!output.contains("[]"), "{output}");
     assert!(
-        told.contains("a command with `#[command(rules)]`, which no script declares"),
-        "{told}"
+        output.contains("a command with `#[command(rules)]`, which no script declares"),
+        "{output}"
     );
 }
 
 #[test]
 fn a_limit_that_a_script_needs_names_the_script() {
-    let told = shown("[limits]\ntimed_commands = 0\n[logic]\nbuiltin = [\"poison\"]");
-    assert!(told.contains("limits.timed_commands: `"), "{told}");
+    let output = shown("[limits]\ntimed_commands = 0\n[logic]\nbuiltin = [\"poison\"]");
+    assert!(output.contains("limits.timed_commands: `"), "{output}");
     assert!(
-        told.contains(".rs schedules a command by `after`"),
-        "{told}"
+        output.contains(".rs schedules a command by `after`"),
+        "{output}"
     );
 }
 

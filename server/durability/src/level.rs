@@ -12,9 +12,10 @@ pub enum Level {
     None,
     /// The last tenth of a second.
     Soon,
-    /// None: a tick is sent to clients once it is synced.
+    /// None: a tick is sent to clients once it is synced. Once named `told`.
     #[default]
-    Told,
+    #[value(alias = "told")]
+    Synced,
     /// None, even if the machine is gone: a tick is sent to clients once its standby has synced
     /// it, too.
     Standby,
@@ -26,7 +27,7 @@ impl Level {
         match self {
             Level::None => None,
             Level::Soon => Some(SOON),
-            Level::Told | Level::Standby => Some(Duration::ZERO),
+            Level::Synced | Level::Standby => Some(Duration::ZERO),
         }
     }
 }

@@ -186,7 +186,7 @@ impl DurabilityWorker {
 
     fn wait_for_disk(&self, tick: u64, stop: &AtomicBool) -> Result<()> {
         let mut state = self.shared.lock();
-        if matches!(self.level, Level::Told | Level::Standby) {
+        if matches!(self.level, Level::Synced | Level::Standby) {
             let begun = Instant::now();
             let mut wait = None;
             while state.unsynced <= tick && state.ended.is_none() {

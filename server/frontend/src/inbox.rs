@@ -112,7 +112,7 @@ pub struct Join {
     pub identity: Identity,
     /// The network of its address.
     pub network: Option<Network>,
-    /// Its client goes on with the numbers of its commands where it resumes.
+    /// Its client continues with the numbers of its commands where it resumes.
     pub continues: bool,
     /// The session was welcomed before the tick host was restarted or out of reach. The client may
     /// have left this connection meanwhile without its end being known here.

@@ -116,7 +116,7 @@ impl Audit {
         self.0.is_some()
     }
 
-    /// Whether a client may come in: there will be a line about it. One that may not is counted.
+    /// Whether a client may join: there will be a line about it. One that may not is counted.
     pub fn may_admit(&self) -> bool {
         let Some(open) = &self.0 else {
             return true;

@@ -98,7 +98,7 @@ impl Plan {
         let level = match dice.below(6) {
             0 => Level::None,
             1 | 2 => Level::Soon,
-            _ => Level::Told,
+            _ => Level::Synced,
         };
         let delay = dice.below(120) * MILLISECOND + MILLISECOND;
         let network = Network {

@@ -61,7 +61,7 @@ struct Given {
 
 #[derive(Default)]
 struct Heard {
-    /// Whether it goes on with its commands.
+    /// Whether it continues with its commands.
     welcomed: Option<bool>,
     refused: Vec<RefusedRun>,
 }

@@ -100,8 +100,8 @@ impl TickHost {
             feed: None,
             lease: None,
         };
-        let told = clock.clone();
-        let now = move || told.instant();
+        let own = clock.clone();
+        let now = move || own.instant();
         let worker = DurabilityWorker::inline(journal, recovered.roster.clone(), options, now)?;
         let workers = Workers::new(1)?;
         let mut mirror = Mirror::new(&config, MovementCodec::new(&config.schema)?);

@@ -71,7 +71,7 @@ pub fn start(
     let alone = lease.as_ref().map(|lease| lease.alone() as Arc<dyn Alone>);
     let feed = Arc::new(Feed::with_alone(standby.feed, alone));
     if data.level == Level::Standby && !standby.feed.is_required {
-        warn!("level `told` holds until a standby follows");
+        warn!("level `synced` holds until a standby follows");
     }
     let mut primary = Primary {
         feed: feed.clone(),

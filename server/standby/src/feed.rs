@@ -274,7 +274,7 @@ impl Replica for Feed {
                 table::STANDBY_FALLBACKS.add(1);
                 error!(
                     tick,
-                    has_seat, "there is no standby: level `told` holds until there is one"
+                    has_seat, "there is no standby: level `synced` holds until there is one"
                 );
                 break;
             }

@@ -22,7 +22,7 @@ use shared::{CommandKind, EntityId, Tick};
 use crate::common::world;
 use simulator::disk::{Faults, SimulatedDisk};
 
-/// A persistent world on a simulated disk, at the level `told`.
+/// A persistent world on a simulated disk, at the level `synced`.
 struct Kept {
     worker: Option<DurabilityWorker>,
     disk: SimulatedDisk,
@@ -49,7 +49,7 @@ impl Kept {
         let journal = Journal::new(disk.clone(), settings, start, workers);
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         let options = DurabilityOptions {
-            level: Level::Told,
+            level: Level::Synced,
             keeps_all: false,
             from: 0,
             checkpoint_ticks: 1_000_000,

@@ -84,7 +84,7 @@ impl Intake {
                 self.sampled = Some((shard, sampled));
                 has_first = is_first;
             }
-            // Before sessions begin: they go on after these commands.
+            // Before sessions begin: they continue after these commands.
             for session in inbox.confirmed.drain(..) {
                 directory.confirm((shard, session));
             }

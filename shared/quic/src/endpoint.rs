@@ -156,8 +156,8 @@ impl<S> Endpoint<S> {
         self.web = Some(options);
     }
 
-    /// Lets acknowledgements wait this long for data to ride on. It should be a little more
-    /// than the time between two words of the application.
+    /// Lets acknowledgements wait this long for data to be piggybacked on. It should be a little
+    /// more than the time between two messages of the application.
     pub fn set_ack_wait(&mut self, wait: Duration) {
         self.ack_wait = wait.max(ACK_WAIT);
     }
@@ -303,8 +303,8 @@ impl<S> Endpoint<S> {
         steering.owner(&packet.data).filter(|owner| owner != own)
     }
 
-    /// Runs timers that are due, and sends acknowledgements that have waited long enough for data to
-    /// ride on.
+    /// Runs timers that are due, and sends acknowledgements that have waited long enough for
+    /// data.
     pub fn upkeep<A: Application<Session = S>>(&mut self, application: &mut A) {
         let now = Instant::now();
         if now < self.looked_through + self.look_period() {

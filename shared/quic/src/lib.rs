@@ -27,7 +27,7 @@
 //! | `table` | connections by number, many to a piece of memory |
 //! | [`web`] | WebTransport, for browsers; with the feature `web` |
 //!
-//! Acknowledgements ride on data: a connection sends when the application speaks, or after
+//! Acknowledgements are piggybacked on data: a connection sends when the application speaks, or after
 //! some time ([`Endpoint::set_ack_wait`]). So a peer that answers each word at once costs one packet each way.
 
 #![deny(unsafe_code)]

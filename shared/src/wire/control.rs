@@ -66,7 +66,7 @@ pub struct Welcome {
     /// Whether the entity is that of the ticket in the hello.
     pub resumed: bool,
     /// The number of the last command of the session before that the world has processed: the
-    /// client sends those after it again, and goes on with its numbers. `None`: numbers begin
+    /// client sends those after it again, and continues with its numbers. `None`: numbers begin
     /// with 1, and the commands of a session before are given up.
     pub processed: Option<u32>,
     /// The kind that clients are born as: an index into the schema's kinds.

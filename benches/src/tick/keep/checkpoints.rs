@@ -71,7 +71,7 @@ fn run(
 ) -> anyhow::Result<Measured> {
     let folder = RunFolder::new(&options.folder);
     let given = LoopRun {
-        level: Some(Level::Told),
+        level: Some(Level::Synced),
         checkpoint_seconds,
         ticks: options.seconds * options.tick_hz as usize,
         period: Some(Duration::from_secs(1) / options.tick_hz),

@@ -175,10 +175,10 @@ const WAYS: [Variant; 5] = [
     on_disk("in memory", None),
     on_disk("kept: none", Some(Level::None)),
     on_disk("kept: soon", Some(Level::Soon)),
-    on_disk("kept: told", Some(Level::Told)),
+    on_disk("kept: synced", Some(Level::Synced)),
     Variant {
-        name: "kept: told, without the disk's time",
-        level: Some(Level::Told),
+        name: "kept: synced, without the disk's time",
+        level: Some(Level::Synced),
         is_in_memory: true,
     },
 ];

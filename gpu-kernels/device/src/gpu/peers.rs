@@ -116,7 +116,7 @@ impl Rounds {
     }
 
     /// Lets a device's lane wait until device number `i` has passed. Fails if that one never
-    /// will: there is nothing to go on with.
+    /// will: there is nothing to continue with.
     pub fn follow(
         &self,
         i: usize,

@@ -27,7 +27,7 @@ pub struct Turn {
     pub overrun: Label,
     pub refuse: Label,
     pub moved: Label,
-    /// Where to go on after the run, with the verdict stored.
+    /// Where to continue after the run, with the verdict stored.
     pub next: Label,
 }
 

@@ -60,18 +60,18 @@ pub fn run(
     let done = Done::default();
     let mut thread = Thread::new(native, &view, Recorder { world, done });
     let count = thread.run(kind, &call, &mut [])?;
-    let told = std::mem::take(&mut thread.host_mut().done);
+    let first = std::mem::take(&mut thread.host_mut().done);
     let missed = thread.missed();
     let mut out = vec![(u32::MAX, u32::MAX); count];
     assert_eq!(thread.run(kind, &call, &mut out), Ok(count));
     let again = &thread.host().done;
-    assert_eq!(*again, told, "where updates go changes nothing");
+    assert_eq!(*again, first, "where updates go changes nothing");
     let columns = columns as u32;
     let update = |(key, value): (u32, u32)| (key / columns, (key % columns) as u16, value as i32);
     Ok(Done {
         updates: out.into_iter().map(update).collect(),
         missed,
-        ..told
+        ..first
     })
 }
 

@@ -530,11 +530,11 @@ impl Writer<'_> {
         if self.dice.once_in(2) {
             fields.reverse();
         }
-        let told = format!("{name} {{ {} }}", fields.join(", "));
+        let notification = format!("{name} {{ {} }}", fields.join(", "));
         match self.dice.once_in(3) {
-            true => format!("tell({told});"),
+            true => format!("tell({notification});"),
             false => format!(
-                "tell({told}, around({}, {}));",
+                "tell({notification}, around({}, {}));",
                 self.place(2),
                 self.value(Fixed, 2)
             ),

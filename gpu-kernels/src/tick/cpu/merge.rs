@@ -160,7 +160,7 @@ impl Merge {
 
     /// Whether every living entity changed in this tick, or was born in it.
     pub fn all_changed(&self, state: &State) -> bool {
-        // Among those that changed, things are not told apart.
+        // Among those that changed, things are not distinguished.
         if state.slots.have_things() {
             return false;
         }

@@ -12,10 +12,10 @@ use super::{Flight, OutputForm, Part, reach};
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::notification::Notification;
 use crate::tick::output::{
-    Birth, BucketRanges, Changes, Courses, Delivery, RefusedCommand, Segment, Stage, StageTimes,
-    TickOutput,
+    Birth, BucketRanges, Changes, Courses, Delivery, Segment, Stage, StageTimes, TickOutput,
 };
 use crate::tick::parts::Views;
+use crate::tick::refused::RefusedCommand;
 
 /// The stage in which a tick failed, and the error.
 pub struct Failure(pub Stage, pub DriverError);
@@ -343,9 +343,11 @@ fn fetch_courses<'scope>(
     courses: &'scope mut Courses,
 ) -> Result<(), DriverError> {
     let lane = Lane::Downloads;
-    let told = counters.courses as usize;
-    courses.slots.set_len(told);
-    courses.velocities.set_len(told * sizes.dimensions as usize);
+    let departed = counters.courses as usize;
+    courses.slots.set_len(departed);
+    courses
+        .velocities
+        .set_len(departed * sizes.dimensions as usize);
     copies.download(lane, &mut courses.slots, from.course_slots)?;
     copies.download(lane, &mut courses.velocities, from.course_velocities)
 }

@@ -20,7 +20,7 @@ device::kernels! {
 }
 
 impl FieldKernels {
-    /// Takes those fields that are due, brings into force what was taken before, and goes on with
+    /// Takes those fields that are due, brings into force what was taken before, and continues with
     /// all.
     pub fn run(
         &self,

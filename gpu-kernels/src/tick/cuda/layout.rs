@@ -67,7 +67,7 @@ device::device_struct! {
         /// Words of all rules, for all entities.
         rule_words: u32;
         notifications_max: u32;
-        /// The column whose new owners are told of, or -1.
+        /// The column whose new owners get a notification, or -1.
         tells_owner: i32;
         /// Rows of buckets that an observer can touch: at most 25.
         rows_max: u32;
@@ -75,7 +75,7 @@ device::device_struct! {
         directory_len: u32;
         /// Buckets of an entry of the directory, as a power of two.
         directory_shift: u32;
-        /// 1 where movement is told as courses, else 0.
+        /// 1 where movement is sent as courses, else 0.
         motion: u32;
         /// How far entities may be from their courses.
         tolerance: i32;
@@ -157,7 +157,7 @@ device::device_struct! {
         merge_rules: ConstPointer<u32> = s.columns;
         /// By column of a low half: the least and the greatest number.
         wide_bounds: ConstPointer<i64> = 2 * s.columns;
-        /// By column: 1 where clients are told of its changes.
+        /// By column: 1 where its changes are sent to clients.
         visible_columns: ConstPointer<u32> = s.columns;
         rule_table: ConstPointer<Rule> = s.rules;
         /// The words of layers: first the bits of walls.
@@ -279,8 +279,8 @@ device::device_struct! {
         wall_places: Pointer<i32> = 2 * s.capacity * s.walled, zeroed;
         /// By slot: the stamp of the last tick in which several updates moved it along an axis.
         several: Pointer<u32> = s.capacity * s.walled, zeroed;
-        /// By slot: whether its entity is told a new course.
-        told: Pointer<u32> = s.capacity * s.motion;
+        /// By slot: whether its entity departs from its course.
+        departs: Pointer<u32> = s.capacity * s.motion;
         /// The frame's commands, and those due; behind them atomic ones that waited.
         commands: Pointer<Command> = s.commands + s.deferred;
         /// By command: its kind, or a `Verdict`.

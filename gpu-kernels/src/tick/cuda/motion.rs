@@ -8,7 +8,7 @@ use crate::tick::state::{Snapshot, Track};
 
 device::kernels! {
     pub struct MotionKernels {
-        tell: "motion_tell",
+        compare: "motion_compare",
         store: "motion_store",
     }
 }
@@ -20,7 +20,7 @@ impl MotionKernels {
             return Ok(());
         }
         let slots = u64::from(run.world.capacity);
-        run.items(self.tell, slots)?;
+        run.items(self.compare, slots)?;
         run.items(self.store, slots)
     }
 }

@@ -18,11 +18,6 @@ device::kernels! {
     }
 }
 
-/// Whether a world has regions at all.
-pub fn has_regions(config: &WorldConfig) -> bool {
-    config.limits.regions_per_client > 0 || config.limits.entity_regions
-}
-
 /// By kind: the edges of the regions that newborns carry, as six numbers; 0 for none.
 pub fn newborn_edges(config: &WorldConfig) -> Vec<i32> {
     let edges = |regions: &KindRegions| {

@@ -8,7 +8,6 @@ use shared::world::layer::Blocked;
 use shared::{InterestMode, WorldConfig};
 
 use super::OutputForm;
-use super::regions::has_regions;
 use crate::space::levels::Levels;
 use crate::tick::timed::TIMED_WORDS_MAX;
 
@@ -320,6 +319,11 @@ impl Sizes {
             .max(self.joined())
             .max(self.placed_zones())
     }
+}
+
+/// Whether a world has regions at all.
+pub fn has_regions(config: &WorldConfig) -> bool {
+    config.limits.regions_per_client > 0 || config.limits.entity_regions
 }
 
 fn fixed_zones(config: &WorldConfig) -> u64 {

@@ -73,8 +73,8 @@ impl Part {
     fn note_clients(&mut self, tick: &mut Tick, counts: &FrameCounts, cuts: &Cuts) {
         self.clients_used = self.clients_used.max(counts.clients);
         // No client is sent a quiet tick.
-        let told = if self.is_quiet { 0 } else { self.clients_used };
-        let own = cuts.ranges(told).nth(self.number).unwrap_or_default();
+        let served = if self.is_quiet { 0 } else { self.clients_used };
+        let own = cuts.ranges(served).nth(self.number).unwrap_or_default();
         let flight = &mut self.flights[tick.number as usize % 2];
         flight.totals = counts.totals;
         flight.given = tick.frame_commands;

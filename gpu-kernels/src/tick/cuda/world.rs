@@ -11,14 +11,15 @@ use shared::world::initial::Choice;
 use shared::world::spawn::{SpawnArea as Area, spawn_seed};
 use shared::{AttributeType, Audience, InterestMode, Occasion, WorldConfig};
 
+use super::copy_size::copy_bytes;
 use super::edit_state;
 use super::layout::{
     BY_THE_SERVER, BoxIndex, Door, Fall, HALF_HIGH, HALF_LOW, HAS_ACTOR, Hook, IS_CLIENTS,
     IS_COMMAND, Initial, LEVELS_MAX, Level, NO_REST, ON_BIRTH, ON_BORDER, ON_FALL, ON_JOIN,
     Regions, Rule, SpawnArea, Tick, World, Zone,
 };
-use super::regions::{has_regions, newborn_edges};
-use super::sizes::{Sizes, buckets};
+use super::regions::newborn_edges;
+use super::sizes::{Sizes, buckets, has_regions};
 use crate::space::levels::Levels;
 use crate::tick::state::SlotState;
 
@@ -50,7 +51,7 @@ impl Buffers {
             .map(|n| plan.add(BoxIndex::buffers(&n))),
             ticks: [0, 1].map(|_| plan.add(Tick::buffers(sizes))),
             sort_scratch: plan.add_bytes("sort_scratch", super::sort_scratch(sizes)),
-            state_copy: plan.add_bytes("state_copy", super::copy::copy_bytes(sizes)),
+            state_copy: plan.add_bytes("state_copy", copy_bytes(sizes)),
             plan,
         }
     }

@@ -140,9 +140,9 @@ impl Oracle {
                 self.slots[slot as usize].row[column] = value;
                 writers.insert((slot, column as u16), (command.kind, actor.slot.0));
             }
-            let told = ran.notifications.into_iter();
+            let notifications = ran.notifications.into_iter();
             out.notifications
-                .extend(told.map(|raw| self.notification_of(raw)));
+                .extend(notifications.map(|raw| self.notification_of(raw)));
             later.extend(ran.later);
         }
         self.deferred.extend(rest);

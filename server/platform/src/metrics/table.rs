@@ -223,9 +223,9 @@ table! {
     STANDBY_WAIT: Histogram = "myriad_standby_wait_seconds",
         "at level `standby`: how long a tick that was synced here waited for the standby";
     STANDBY_IN_FORCE: Gauge = "myriad_standby_in_force",
-        "1 while level `standby` holds, 0 while only `told` does for want of a standby";
+        "1 while level `standby` holds, 0 while only `synced` does for want of a standby";
     STANDBY_FALLBACKS: Counter = "myriad_standby_fallbacks_total",
-        "how often level `standby` fell back to `told`";
+        "how often level `standby` fell back to `synced`";
     STANDBYS_DIFFER: Counter = "myriad_standbys_differ_total",
         "standbys that have stopped because their state differed";
     FOLLOWERS_REFUSED: Counter = "myriad_followers_refused_total" ["reason": &FOLLOWER_REFUSALS],

@@ -32,7 +32,7 @@ impl Holding {
     pub fn taken(sent: Duration, lease: Duration) -> Holding {
         Holding {
             lease,
-            until: sent + lease.mul_f64(BELIEF),
+            until: sent + lease.mul_f64(VALID),
             renew_at: sent + lease.mul_f64(RENEWAL),
             is_over: false,
         }
@@ -66,7 +66,7 @@ impl Holding {
     pub fn renewed(&mut self, sent: Duration, lease: Duration, now: Duration) {
         if self.holds(now) {
             let lease = lease.min(self.lease);
-            self.until = self.until.max(sent + lease.mul_f64(BELIEF));
+            self.until = self.until.max(sent + lease.mul_f64(VALID));
             self.renew_at = sent + self.lease.mul_f64(RENEWAL);
         }
     }
@@ -83,7 +83,7 @@ impl Holding {
 }
 
 /// The part of a lease for which it is valid here.
-const BELIEF: f64 = 0.75;
+const VALID: f64 = 0.75;
 /// The part after which it is renewed.
 const RENEWAL: f64 = 0.2;
 const RETRY: f64 = 0.05;

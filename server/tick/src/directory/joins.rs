@@ -179,5 +179,5 @@ impl Directory {
 
 const OVERTAKEN: &str =
     "the session was resumed elsewhere while the world was out of reach: try again";
-const REPLACED: &str = "the account has come in with another connection";
+const REPLACED: &str = "the account has joined with another connection";
 const GUESSES_OVER: &str = "this network has shown too many wrong tokens, and the ticket is none of this server; try again in a minute";

@@ -18,11 +18,11 @@ struct Numbers {
     entity: EntityId,
     /// A session's commands run in the order of their numbers.
     newest: u32,
-    /// The client goes on with these numbers where it comes back.
+    /// The client continues with these numbers where it comes back.
     continues: bool,
     /// It will once it has read the welcome, which may be lost: by that its numbers begin anew.
     will_continue: bool,
-    /// This session goes on with the numbers of one before.
+    /// This session continues with the numbers of one before.
     has_continued: bool,
 }
 
@@ -55,7 +55,7 @@ impl ProcessedCommands {
         }
     }
 
-    /// A session begins. `continues`: its client goes on with the numbers of the one before.
+    /// A session begins. `continues`: its client continues with the numbers of the one before.
     pub fn begin(&mut self, client: ClientRow, how: Begin, continues: bool) {
         let Some(numbers) = self.rows.get_mut(client.index()) else {
             return;
@@ -103,7 +103,7 @@ impl ProcessedCommands {
         (numbers.entity == entity).then_some(client)
     }
 
-    /// The number after which a session's commands begin, if it goes on with those of one before.
+    /// The number after which a session's commands begin, if it continues with those of one before.
     pub fn through(&self, client: ClientRow) -> Option<u32> {
         let numbers = self.rows.get(client.index())?;
         numbers.has_continued.then_some(numbers.newest)

@@ -12,9 +12,9 @@ pub struct Queues {
     /// Bytes of the client's stream that the session has not read, up to `arrived`.
     received: VecDeque<u8>,
     arrived: u64,
-    /// The client may send its stream up to here, and has been told so up to `told`.
+    /// The client may send its stream up to here, and knows that up to `granted`.
     allowed: u64,
-    told: u64,
+    granted: u64,
     /// Bytes of the server's stream that are not handed to the system.
     stream: VecDeque<u8>,
     /// The stream has refused bytes since it was full.
@@ -41,7 +41,7 @@ impl Default for Queues {
             received: VecDeque::new(),
             arrived: 0,
             allowed: WINDOW_BYTES,
-            told: WINDOW_BYTES,
+            granted: WINDOW_BYTES,
             stream: VecDeque::new(),
             has_refused: false,
             is_streams_turn: false,
@@ -111,9 +111,9 @@ impl Queues {
         if self.close.is_some() {
             return None;
         }
-        if self.allowed - self.told >= WINDOW_BYTES / 2 {
-            self.told = self.allowed;
-            return Some(FromServer::Window(self.told).encode());
+        if self.allowed - self.granted >= WINDOW_BYTES / 2 {
+            self.granted = self.allowed;
+            return Some(FromServer::Window(self.granted).encode());
         }
         let is_streams_turn = self.is_streams_turn && !self.stream.is_empty();
         self.is_streams_turn = !is_streams_turn;
@@ -199,10 +199,10 @@ mod tests {
         let mut queues = Queues::default();
         queues.arrive(&vec![1; window]).unwrap();
         assert_eq!(queues.read(10, |_| ()), 10);
-        assert_eq!(queues.next_message(), None, "a small change is not told");
+        assert_eq!(queues.next_message(), None, "a small change is not sent");
         assert_eq!(queues.read(window, |_| ()), window - 10);
-        let told = FromServer::Window(2 * WINDOW_BYTES).encode();
-        assert_eq!(queues.next_message(), Some(told));
+        let granted = FromServer::Window(2 * WINDOW_BYTES).encode();
+        assert_eq!(queues.next_message(), Some(granted));
         queues.arrive(&vec![1; window]).unwrap();
         assert!(queues.arrive(&[1]).is_err());
     }

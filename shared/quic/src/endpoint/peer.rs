@@ -70,7 +70,7 @@ impl<S> Peer<S> {
         match self.unanswered {
             _ if self.is_beginning() => true,
             Some(unanswered) => {
-                // An acknowledgement waits for data to ride on. One of a packet that seems lost does not.
+                // An acknowledgement waits for data. One of a packet that seems lost does not.
                 let has_waited = now.saturating_duration_since(unanswered.first) >= ack_wait;
                 has_waited || due.is_some_and(|at| !unanswered.is_acknowledged_at(at))
             }
