@@ -134,7 +134,7 @@ fn given(variable: &str, own: u64) -> u64 {
 }
 
 #[tokio::test]
-async fn all_sent_values_are_there_at_the_level_told() {
+async fn all_sent_values_are_there_at_the_level_synced() {
     kill_many("synced", kills()).await;
 }
 

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::Command;
 
 use client_bot::BehaviourKind;
 use platform::metrics::table::{self, Kind};
@@ -11,20 +10,12 @@ use server::server::DataOptions;
 use server::version::versions;
 use tokio::task::spawn_blocking;
 
-use crate::common::{Bots, eventually, free_address, scratch, start_with, ticks};
+use crate::common::{Bots, eventually, free_address, run_alone, scratch, start_with, ticks};
 
 /// Metrics are those of a process: other tests' servers would change them.
 #[test]
 fn every_metric_of_the_table_is_on_the_page_of_a_played_world() {
-    let program = std::env::current_exe().expect("this program");
-    let name = "metrics::the_page_of_a_played_world_alone_in_its_process";
-    let ran = Command::new(program)
-        .args(["--exact", name, "--ignored"])
-        .output()
-        .expect("it runs");
-    let [out, err] = [&ran.stdout, &ran.stderr].map(|text| String::from_utf8_lossy(text));
-    assert!(ran.status.success(), "{out}{err}");
-    assert!(out.contains("1 passed"), "{out}{err}");
+    run_alone("metrics::the_page_of_a_played_world_alone_in_its_process");
 }
 
 #[tokio::test]

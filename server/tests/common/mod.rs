@@ -159,6 +159,16 @@ pub fn scratch(name: &str) -> PathBuf {
     given_or("MYRIAD_SCRATCH", env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
+/// Runs an ignored test of this program in a process of its own, for what processes share, as
+/// metrics and memory.
+pub fn run_alone(name: &str) {
+    let program = std::env::current_exe().expect("this program");
+    let mut command = Command::new(program);
+    let ran = command.args(["--exact", name, "--ignored"]).output();
+    let ran = text(&ran.expect("it runs"));
+    assert!(ran.contains("test result: ok. 1 passed"), "{ran}");
+}
+
 /// Runs `myriad` in a folder to its end, which is a good one.
 pub fn myriad_in(folder: &Path, words: &[&str]) {
     let mut command = Command::new(myriad_binary());
