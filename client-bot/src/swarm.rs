@@ -207,7 +207,7 @@ impl Swarm {
         let owned = views.iter();
         let owned = owned.flat_map(|view| view.possessions.iter().map(|own| (*own, view.bot)));
         check_possessions(&history.findings, owned);
-        check_texts(history, &views);
+        check_texts(&history.findings, &history.texts, &views);
         if self.options.play.is_none() && self.options.behaviour.makes_requests() {
             history.check_granted();
         }

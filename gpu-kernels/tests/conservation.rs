@@ -236,7 +236,7 @@ impl Books {
     }
 
     fn has(&self, holder: EntityId, coin: EntityId) -> bool {
-        let lives = self.parity.oracle.is_alive(coin);
+        let lives = coin != EntityId::NONE && self.parity.oracle.is_alive(coin);
         lives && value(&self.config, &self.parity, coin, "holder") == holder.reference().0
     }
 

@@ -234,7 +234,8 @@ impl Checker {
             Message::Answer(answer) if self.texts.reject(answer.request) => {}
             Message::Answer(answer) => self.answer(history, tick, answer),
             Message::Texts { request, texts } => {
-                self.texts.take(history, self.bot, *request, texts);
+                let all = (&history.findings, &history.texts);
+                self.texts.take(all, self.bot, *request, texts);
             }
             Message::Ranking(standing) => {
                 self.standings

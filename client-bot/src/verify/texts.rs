@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 use shared::wire::request::GivenText;
 use shared::world::words::TextHandle;
 
+use super::FinalView;
 use super::findings::Findings;
-use super::{FinalView, History};
 
 /// What each handle stands for, by all that bots were sent.
 #[derive(Default)]
@@ -64,12 +64,18 @@ impl TextLog {
     }
 
     /// Texts have come: one that the bot gave, or those for which it asked.
-    pub fn take(&mut self, history: &History, bot: usize, request: u32, texts: &[GivenText]) {
+    pub fn take(
+        &mut self,
+        (findings, known): (&Findings, &KnownTexts),
+        bot: usize,
+        request: u32,
+        texts: &[GivenText],
+    ) {
         let given = self.given.pop_front_if(|given| given.0 == request);
         let is_given = given.is_some();
         if let Some((_, text)) = given {
             let is_it = matches!(texts, [one] if one.text.as_deref() == Some(&text));
-            history.findings.check(is_it, || {
+            findings.check(is_it, || {
                 format!("bot {bot}: the text {text:?} was granted as {texts:?}")
             });
         }
@@ -77,7 +83,7 @@ impl TextLog {
             if let Some(text) = text.as_deref() {
                 let text = text.to_owned();
                 let found = KnownText { text, is_given };
-                history.texts.check(&history.findings, *handle, found);
+                known.check(findings, *handle, found);
             }
         }
     }
@@ -107,18 +113,18 @@ impl OwnText {
 
 /// Checks that bots read of their own attributes what a bot has given, once nothing changes. Others
 /// in the world may have given them more.
-pub fn check_texts(history: &History, views: &[FinalView]) {
+pub fn check_texts(findings: &Findings, known: &KnownTexts, views: &[FinalView]) {
     let still = |view: &&FinalView| !view.touched.contains(&view.entity.slot.0);
     for view in views.iter().filter(still) {
         for OwnText { handle, text } in &view.texts {
             if handle.is_empty() {
                 continue;
             }
-            let Some(given) = history.texts.given(*handle) else {
-                history.findings.leave_open();
+            let Some(given) = known.given(*handle) else {
+                findings.leave_open();
                 continue;
             };
-            history.findings.check(text.as_deref() == Some(&given), || {
+            findings.check(text.as_deref() == Some(&given), || {
                 let bot = view.bot;
                 format!("bot {bot}: a text of its own is {text:?}, {given:?} was given")
             });
@@ -131,17 +137,11 @@ const KNOWN_MAX: usize = 100_000;
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZeroUsize;
     use std::sync::atomic::Ordering::Relaxed;
 
     use shared::Text;
 
     use super::*;
-
-    fn history() -> History {
-        let schema = world_file::default().schema;
-        History::new(&schema, 0, 2, NonZeroUsize::MIN)
-    }
 
     fn text(handle: u32, text: &str) -> GivenText {
         GivenText {
@@ -150,25 +150,23 @@ mod tests {
         }
     }
 
-    fn errors(history: &History) -> u64 {
-        history.findings.errors.load(Relaxed)
+    fn errors(findings: &Findings) -> u64 {
+        findings.errors.load(Relaxed)
     }
 
     #[test]
     fn a_text_that_is_granted_is_the_one_that_was_given() {
-        let (history, mut log) = (history(), TextLog::default());
+        let (findings, known) = (Findings::default(), KnownTexts::default());
+        let (all, mut log) = ((&findings, &known), TextLog::default());
         log.give(4, "Grüße".to_owned());
         log.give(5, "Beware".to_owned());
-        log.take(&history, 0, 3, &[text(1, "of another")]);
-        log.take(&history, 0, 4, &[text(2, "Grüße")]);
-        assert_eq!(errors(&history), 0);
-        assert_eq!(
-            history.texts.given(TextHandle::new(9, 2)).as_deref(),
-            Some("Grüße")
-        );
-        assert_eq!(history.texts.given(TextHandle::new(9, 1)), None);
-        log.take(&history, 0, 5, &[text(3, "Bewar")]);
-        assert_eq!(errors(&history), 1);
+        log.take(all, 0, 3, &[text(1, "of another")]);
+        log.take(all, 0, 4, &[text(2, "Grüße")]);
+        assert_eq!(errors(&findings), 0);
+        assert_eq!(known.given(TextHandle::new(9, 2)).as_deref(), Some("Grüße"));
+        assert_eq!(known.given(TextHandle::new(9, 1)), None);
+        log.take(all, 0, 5, &[text(3, "Bewar")]);
+        assert_eq!(errors(&findings), 1);
         assert!(!log.reject(6));
         log.give(6, "no".to_owned());
         assert!(log.reject(6));
@@ -176,12 +174,13 @@ mod tests {
 
     #[test]
     fn a_handle_that_two_bots_read_otherwise_is_an_error() {
-        let history = history();
+        let (findings, known) = (Findings::default(), KnownTexts::default());
+        let all = (&findings, &known);
         let mut logs = [TextLog::default(), TextLog::default()];
-        logs[0].take(&history, 0, 1, &[text(1, "north"), text(2, "south")]);
-        logs[1].take(&history, 1, 1, &[text(2, "south")]);
-        assert_eq!(errors(&history), 0);
-        logs[1].take(&history, 1, 2, &[text(1, "south")]);
-        assert_eq!(errors(&history), 1);
+        logs[0].take(all, 0, 1, &[text(1, "north"), text(2, "south")]);
+        logs[1].take(all, 1, 1, &[text(2, "south")]);
+        assert_eq!(errors(&findings), 0);
+        logs[1].take(all, 1, 2, &[text(1, "south")]);
+        assert_eq!(errors(&findings), 1);
     }
 }
