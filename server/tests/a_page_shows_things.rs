@@ -60,6 +60,7 @@ fn a_page_opens_a_chest_takes_things_out_of_it_and_packs_a_bag() {
         "the wood is below the bag",
         &format!("({inside}).join() === 'wood'"),
     );
+    browser.picture(&scratch("page-things.png"));
     // A command about one entity is about the thing, which is the bag still.
     browser.run("myriad.scene.selected = null");
     browser.until(
