@@ -64,11 +64,20 @@ pub trait Behaviour {
 pub struct Input {
     /// Commands: kind, words padded with zeros, number of words.
     pub commands: Vec<(CommandKind, [i32; WORDS_MAX], usize)>,
+    /// Commands with texts among their words.
+    pub texts: Vec<(CommandKind, Vec<Word>)>,
     pub requests: Vec<Request>,
     /// Rankings that the bot asks for: their names, and how many of the first.
     pub rankings: Vec<(String, u32)>,
     /// The error of the behaviour.
     pub complaint: Option<String>,
+}
+
+/// A word of a command with texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Word {
+    Number(i32),
+    Text(String),
 }
 
 /// A bot's request. In place of a predicate's text it holds the filter that the bot can

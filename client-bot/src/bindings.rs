@@ -3,12 +3,12 @@
 use std::collections::hash_map;
 use std::marker::PhantomData;
 
-use client_core::{Entity, EventType, Game, NamedEvent, View};
+use client_core::{Entity, EventType, Game, GivenCommand, NamedEvent, View};
 use shared::world::attribute::joined;
 use shared::{AttributeValue, EntityId, Fixed};
 
 use crate::GameClient;
-use crate::named::{self, NamedError};
+use crate::named::{self, NamedArgument, NamedError};
 
 /// A client that bindings can be used with.
 pub trait Plays {
@@ -18,24 +18,37 @@ pub trait Plays {
     /// Queues a command by its name, with its numbers.
     fn give_named(&mut self, name: &str, numbers: &[f64]) -> Result<u32, NamedError>;
 
+    /// The same with texts among the arguments.
+    fn give_named_with(
+        &mut self,
+        name: &str,
+        arguments: &[NamedArgument<'_>],
+    ) -> Result<GivenCommand, NamedError>;
+
     /// In how many ticks of input a command can be used again.
     fn rests(&self, name: &str) -> Result<u32, NamedError>;
 
     /// Queues a command by its name, with its arguments.
-    fn give(&mut self, name: &str, arguments: &[Argument]) -> Result<u32, NamedError> {
-        let numbers = arguments.iter().map(|argument| match *argument {
-            Argument::Number(number) => Ok(number),
-            Argument::Symbol(symbol) => {
-                let view = self.game().view().ok_or(NamedError::NotInWorld)?;
-                named::symbol(view, symbol).ok_or_else(|| NamedError::Unknown {
-                    what: "symbol",
-                    name: symbol.to_owned(),
-                    nearest: None,
-                })
-            }
-        });
+    fn give(&mut self, name: &str, arguments: &[Argument<'_>]) -> Result<u32, NamedError> {
+        let numbers = arguments
+            .iter()
+            .map(|argument| argument.number(self.game()));
         let numbers = numbers.collect::<Result<Vec<f64>, _>>()?;
         self.give_named(name, &numbers)
+    }
+
+    /// The same with texts among the arguments: it goes out once the server has these.
+    fn give_with(
+        &mut self,
+        name: &str,
+        arguments: &[Argument<'_>],
+    ) -> Result<GivenCommand, NamedError> {
+        let arguments = arguments.iter().map(|argument| match argument {
+            Argument::Text(text) => Ok(NamedArgument::Text(text)),
+            other => other.number(self.game()).map(NamedArgument::Number),
+        });
+        let arguments = arguments.collect::<Result<Vec<_>, _>>()?;
+        self.give_named_with(name, &arguments)
     }
 }
 
@@ -46,6 +59,14 @@ impl Plays for GameClient {
 
     fn give_named(&mut self, name: &str, numbers: &[f64]) -> Result<u32, NamedError> {
         self.command_named(name, numbers)
+    }
+
+    fn give_named_with(
+        &mut self,
+        name: &str,
+        arguments: &[NamedArgument<'_>],
+    ) -> Result<GivenCommand, NamedError> {
+        self.command_named_with(name, arguments)
     }
 
     fn rests(&self, name: &str) -> Result<u32, NamedError> {
@@ -63,6 +84,14 @@ impl Plays for crate::Client {
         self.command_named(name, numbers)
     }
 
+    fn give_named_with(
+        &mut self,
+        name: &str,
+        arguments: &[NamedArgument<'_>],
+    ) -> Result<GivenCommand, NamedError> {
+        self.command_named_with(name, arguments)
+    }
+
     fn rests(&self, name: &str) -> Result<u32, NamedError> {
         self.ready_ticks_named(name)
     }
@@ -70,34 +99,60 @@ impl Plays for crate::Client {
 
 /// An argument of a command.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Argument {
+pub enum Argument<'t> {
     /// In units, or an entity's reference.
     Number(f64),
     /// The name of a symbol.
     Symbol(&'static str),
+    /// Of a command that takes texts.
+    Text(&'t str),
 }
 
-impl From<i32> for Argument {
-    fn from(number: i32) -> Argument {
+impl Argument<'_> {
+    /// As commands without texts take it; there is no number of a text.
+    fn number(&self, game: &Game) -> Result<f64, NamedError> {
+        match *self {
+            Argument::Number(number) => Ok(number),
+            Argument::Symbol(symbol) => {
+                let view = game.view().ok_or(NamedError::NotInWorld)?;
+                named::symbol(view, symbol).ok_or_else(|| NamedError::Unknown {
+                    what: "symbol",
+                    name: symbol.to_owned(),
+                    nearest: None,
+                })
+            }
+            Argument::Text(text) => Err(NamedError::NoText(text.to_owned())),
+        }
+    }
+}
+
+impl From<i32> for Argument<'_> {
+    fn from(number: i32) -> Self {
         Argument::Number(number.into())
     }
 }
 
-impl From<f64> for Argument {
-    fn from(number: f64) -> Argument {
+impl From<f64> for Argument<'_> {
+    fn from(number: f64) -> Self {
         Argument::Number(number)
     }
 }
 
-impl From<bool> for Argument {
-    fn from(truth: bool) -> Argument {
+impl From<bool> for Argument<'_> {
+    fn from(truth: bool) -> Self {
         Argument::Number(f64::from(u8::from(truth)))
     }
 }
 
-impl From<EntityId> for Argument {
-    fn from(entity: EntityId) -> Argument {
+impl From<EntityId> for Argument<'_> {
+    fn from(entity: EntityId) -> Self {
         Argument::Number(named::reference(entity))
+    }
+}
+
+impl<'t> From<&'t str> for Argument<'t> {
+    fn from(text: &'t str) -> Self {
+        Argument::Text(text)
     }
 }
 
@@ -117,7 +172,7 @@ pub struct Value<'a> {
     value: AttributeValue,
 }
 
-impl Value<'_> {
+impl<'a> Value<'a> {
     /// Of an integer.
     pub fn whole(self) -> i32 {
         self.value.raw()
@@ -144,6 +199,14 @@ impl Value<'_> {
         named::referenced(self.view, self.value.number())
     }
 
+    /// Of a text; `None` until it has been received, and for one that the world has no more.
+    pub fn text(self) -> Option<&'a str> {
+        match self.value {
+            AttributeValue::Text(handle) => self.view.text(handle),
+            _ => None,
+        }
+    }
+
     /// `None`: one that the bindings don't have.
     pub fn symbol<S: Symbols>(self) -> Option<S> {
         let number = usize::try_from(self.value.raw()).ok()?;
@@ -166,9 +229,16 @@ impl<'a> Seen<'a> {
         self.entity.id
     }
 
-    /// Whether it is the client's own.
+    /// Whether it is the client's own, or a thing that this holds, also in other things.
     pub fn is_own(&self) -> bool {
-        self.entity.id == self.view.entity()
+        self.view.is_own(self.entity)
+    }
+
+    /// The things of a kind that it holds itself, as far as the client sees them, by slot.
+    pub fn held<K: Kind<'a>>(&self) -> impl Iterator<Item = K> + use<'a, K> {
+        let (game, view) = (self.game, self.view);
+        let held = view.held_by(self.entity.id);
+        held.filter_map(move |entity| typed(Seen { game, view, entity }))
     }
 
     /// The name of its player, if it has one with a name.
@@ -265,11 +335,15 @@ impl<'a> Sight<'a> {
         Some(Seen { game, view, entity })
     }
 
-    /// All entities of a kind in view, in no particular order.
+    /// All entities of a kind in view, in no particular order, or all things of one.
     pub fn all<K: Kind<'a>>(&self) -> Entities<'a, K> {
         let seen = self.seen.and_then(|(game, view)| {
             let kind = u16::try_from(view.schema().kind(K::NAME)?).ok()?;
-            Some((game, view, kind, view.entities().values()))
+            let all = match view.schema().is_thing(kind) {
+                true => view.things(),
+                false => view.entities(),
+            };
+            Some((game, view, kind, all.values()))
         });
         Entities {
             seen,

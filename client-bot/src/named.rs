@@ -280,7 +280,7 @@ fn known_attribute<'a>(
     let attribute = &schema.attributes[column];
     let is_known = match attribute.audience {
         Audience::Hidden => false,
-        Audience::Private => entity.id == view.entity(),
+        Audience::Private => view.is_own(entity),
         _ => true,
     };
     match is_known {

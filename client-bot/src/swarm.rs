@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::connect::ClientError;
 use crate::report::{Figures, SwarmReport};
-use crate::verify::{check_at_rest, check_bags, check_notices};
+use crate::verify::{check_at_rest, check_bags, check_notices, check_possessions, check_texts};
 pub use options::SwarmOptions;
 use state::{Phase, SwarmState};
 
@@ -204,6 +204,10 @@ impl Swarm {
         check_at_rest(history, schema, &views);
         check_notices(history, schema, &views);
         check_bags(history, schema, &views);
+        let owned = views.iter();
+        let owned = owned.flat_map(|view| view.possessions.iter().map(|own| (*own, view.bot)));
+        check_possessions(&history.findings, owned);
+        check_texts(&history.findings, &history.texts, &views);
         if self.options.play.is_none() && self.options.behaviour.makes_requests() {
             history.check_granted();
         }

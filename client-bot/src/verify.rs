@@ -7,6 +7,8 @@
 //! | [`check_at_rest`] | whole views, once nothing moves |
 //! | [`check_notices`] | notices of subscriptions, and those by place |
 //! | [`check_bags`] | things, once nothing moves |
+//! | [`check_possessions`] | things that were bots' meanwhile |
+//! | [`check_texts`] | texts of attributes |
 
 mod at_rest;
 mod bag;
@@ -15,11 +17,13 @@ mod earshot;
 mod findings;
 mod history;
 mod notices;
+mod possession;
 mod record;
 mod regions;
 mod sight;
 mod spot;
 mod standings;
+mod texts;
 
 use client_core::{Entity, Region};
 use rustc_hash::FxHashMap;
@@ -31,9 +35,12 @@ pub use checker::Checker;
 pub use findings::Findings;
 pub use history::History;
 use notices::KnownEvents;
+use possession::Possession;
+pub use possession::check_possessions;
 pub use record::BotRecord;
 use record::RECORDED_TICKS;
 pub use spot::Spot;
+pub use texts::{OwnText, check_texts};
 
 /// A bot's final state.
 pub struct FinalView {
@@ -45,6 +52,9 @@ pub struct FinalView {
     pub entities: FxHashMap<u32, Entity>,
     /// By slot.
     pub things: FxHashMap<u32, Entity>,
+    pub possessions: Vec<Possession>,
+    /// Of its entity.
+    pub texts: Vec<OwnText>,
     /// Slots that a reliable message named in the last second.
     pub touched: Vec<u32>,
     pub regions: Vec<Region>,

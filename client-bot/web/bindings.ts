@@ -25,6 +25,7 @@ export interface EntityText {
   name: string | null;
   place: [number, number, number] | null;
   values: [string, Value][];
+  things: EntityText[];
 }
 
 /** One of what `Game.poll` gives. */
@@ -57,6 +58,8 @@ export class Seen {
   readonly playerName: string | null;
   readonly place: readonly [number, number, number];
   readonly isOwn: boolean;
+  /** What it holds itself, as far as the player sees it. */
+  readonly things: readonly EntityText[];
   readonly #values: Map<string, Value>;
 
   constructor(text: EntityText, isOwn: boolean) {
@@ -66,6 +69,7 @@ export class Seen {
     this.playerName = text.name;
     this.place = text.place ?? [0, 0, 0];
     this.isOwn = isOwn;
+    this.things = text.things;
     this.#values = new Map(text.values);
   }
 
@@ -118,6 +122,12 @@ export abstract class Bound {
   /** The entities of a kind in view. */
   protected all<T extends Seen>(kind: string, of: Constructor<T>): Entities<T> {
     return new Entities(() => this.#each(kind, of));
+  }
+
+  /** The things of a kind that an entity, or a thing, holds itself. */
+  protected held<T extends Seen>(holder: Seen, kind: string, of: Constructor<T>): T[] {
+    const held = holder.things.filter((thing) => thing.kind === kind);
+    return held.map((thing) => new of(thing, holder.isOwn));
   }
 
   /** What the whole world shares. */

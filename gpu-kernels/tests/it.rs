@@ -7,6 +7,7 @@ mod births;
 mod cache;
 mod causes;
 mod columns;
+mod conservation;
 mod contract;
 mod doors;
 mod edits;

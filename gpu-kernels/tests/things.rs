@@ -97,7 +97,7 @@ fn begun() -> (WorldConfig, Parity) {
     (config, parity)
 }
 
-fn value(config: &WorldConfig, parity: &Parity, entity: EntityId, attribute: &str) -> i32 {
+pub fn value(config: &WorldConfig, parity: &Parity, entity: EntityId, attribute: &str) -> i32 {
     let column = config.schema.column(attribute).unwrap();
     parity.oracle.slots[entity.slot.index()].row[column]
 }
@@ -283,7 +283,7 @@ fn every_backend_has_the_same_holders_as_the_oracle_in_any_tick() {
 }
 
 /// The slots of the dead, which can be reused at once: no client knows them.
-fn released(parity: &Parity) -> Vec<shared::Slot> {
+pub fn released(parity: &Parity) -> Vec<shared::Slot> {
     let slots = (0..).zip(&parity.oracle.slots);
     let resting = slots.filter(|(_, slot)| slot.state == SlotState::Resting);
     resting.map(|(slot, _)| shared::Slot(slot)).collect()

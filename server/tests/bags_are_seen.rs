@@ -306,13 +306,16 @@ async fn bots_that_lose_a_tenth_see_the_right_things() {
 }
 
 #[tokio::test]
-async fn bots_play_with_chests_and_a_vendor_and_see_the_right_things() {
-    let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("worlds/bag.toml");
-    let server = start_with("[world]\ncapacity = 1", |options| {
-        options.world = world_file::load(&file).unwrap();
-    });
-    let bots = Bots::start(&server, 24, BehaviourKind::Any).await;
-    ticks(&server, 80).await;
-    bots.verify(&server).await;
-    server.stop().unwrap();
+async fn bots_play_with_chests_and_in_a_market_and_see_the_right_things() {
+    for world in ["bag", "market"] {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let file = file.join(format!("worlds/{world}.toml"));
+        let server = start_with("[world]\ncapacity = 1", |options| {
+            options.world = world_file::load(&file).unwrap();
+        });
+        let bots = Bots::start(&server, 24, BehaviourKind::Any).await;
+        ticks(&server, 80).await;
+        bots.verify(&server).await;
+        server.stop().unwrap();
+    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bindings::World;
 use client_bot::bindings::{Kind, Plays};
-use client_bot::client_core::{Event, GameOptions, LossCode};
+use client_bot::client_core::{Event, GameOptions, GivenCommand, LossCode};
 use client_bot::{GameClient, Trust};
 use server::{Server, ServerOptions};
 use shared::WorldConfig;
@@ -17,6 +17,10 @@ use crate::common::{DEADLINE, myriad_binary, until_game, world};
 #[rustfmt::skip]
 #[path = "../../client-bot/bindings/tests/snapshots/hollow.rs"]
 mod hollow;
+
+#[rustfmt::skip]
+#[path = "../../client-bot/bindings/tests/snapshots/market.rs"]
+mod market;
 
 use hollow::{Entity, Symbol};
 
@@ -101,6 +105,60 @@ fn a_client_reads_and_commands_the_world_by_its_bindings() {
     assert!(view.wardens().all(|warden| moods.contains(&warden.mood())));
     assert!(hollow::give(&mut game).ready_ticks("raise").is_ok());
     assert!(Plays::game(&game).is_playing());
+    game.leave();
+    server.stop().expect("it stops");
+}
+
+#[test]
+fn a_client_writes_a_letter_and_reads_its_things_by_its_bindings() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("worlds/market.toml");
+    let server = serve(world_file::load(&path).expect("a valid world"));
+    let mut game = client(&server, market::options());
+    let sword = until_game(&mut game, ("it is equipped", DEADLINE), |game, _| {
+        let own = market::view(game).own()?;
+        let bag = own.held::<market::Bag>().next()?;
+        assert_eq!(
+            (bag.room(), bag.holder(), bag.is_own()),
+            (3, Some(own.id()), true)
+        );
+        Some(own.held::<market::Sword>().next()?.id())
+    });
+    let mut give = market::give(&mut game);
+    give.wield(sword).expect("a command");
+    give.take_paper().expect("a command");
+    let (own, letter) = until_game(&mut game, ("it has paper", DEADLINE), |game, _| {
+        let own = market::view(game).own()?;
+        let letter = own.held::<market::Letter>().next()?;
+        // An empty text is known at once.
+        assert_eq!(letter.words(), Some(""));
+        (own.hand() == Some(sword)).then(|| (own.id(), letter.id()))
+    });
+    let words = "Liebe Grüße";
+    let given = market::give(&mut game).write(letter, words);
+    assert!(matches!(given, Ok(GivenCommand::Waits(_))), "{given:?}");
+    let begun = std::time::Instant::now();
+    let mut news = vec![];
+    while news.is_empty() {
+        assert!(begun.elapsed() < DEADLINE, "nothing is written");
+        let polled = game.poll();
+        news = market::events(&game, polled);
+        news.retain(|event| {
+            let market::Event::Changed { entity, change, .. } = event else {
+                return false;
+            };
+            let (old, new) = (Some(String::new()), Some(words.to_owned()));
+            *entity == letter && *change == market::Change::Words { old, new }
+        });
+        game.flush();
+        game.wait(std::time::Duration::from_millis(5))
+            .expect("a socket");
+    }
+    let view = market::view(&game);
+    let Some(market::Entity::Letter(seen)) = view.entity(letter) else {
+        panic!("no letter");
+    };
+    assert_eq!((seen.words(), seen.holder()), (Some(words), Some(own)));
+    assert_eq!(view.letters().count(), 1);
     game.leave();
     server.stop().expect("it stops");
 }

@@ -8,7 +8,7 @@ use client_bot::client_core::{
 };
 use client_bot::connect::{ClientError, hello};
 use client_bot::named::{NamedArgument, text};
-use client_bot::{Connector, GameClient, Trust};
+use client_bot::{BehaviourKind, Connector, GameClient, Trust};
 use server::Server;
 use server::server::DataOptions;
 use shared::wire::control::Hello;
@@ -17,7 +17,7 @@ use shared::{EntityId, WorldConfig};
 
 use crate::common::folder::TestFolder;
 use crate::common::gateways::{Host, stop};
-use crate::common::{DEADLINE, start_with, trust, until_game};
+use crate::common::{Bots, DEADLINE, start_with, ticks, trust, until_game};
 
 const WORLD: &str = "
     [world]
@@ -89,6 +89,31 @@ impl Files {
             options.data = Some(DataOptions::new(data));
         })
     }
+}
+
+#[tokio::test]
+async fn bots_write_in_many_letters_and_read_what_they_wrote() {
+    let files = Files::new("bots");
+    let data = TestFolder::absent("texts-bots-data");
+    let server = files.start(&data);
+    let bots = Bots::start_with(&server, 3, BehaviourKind::Any, |options| options.seed = 2).await;
+    ticks(&server, 20).await;
+    let (address, trust) = (server.address(), trust(&server));
+    // A game waits for what it looks for, and the bots play meanwhile.
+    let reading = tokio::task::spawn_blocking(move || {
+        let (mut reader, _) = joined(address, &trust);
+        until_game(&mut reader, ("a text beyond ASCII", DEADLINE), |game, _| {
+            let entities: Vec<EntityId> = game.view()?.entities().values().map(|e| e.id).collect();
+            let says = |id: EntityId| text(game.game(), id, "says").ok().flatten();
+            let is_it = |words: &str| !words.is_ascii() && words.len() <= 40;
+            let mut all = entities.into_iter().filter_map(says);
+            all.any(is_it).then_some(())
+        });
+        reader.leave();
+    });
+    reading.await.expect("it reads");
+    bots.verify(&server).await;
+    server.stop().unwrap();
 }
 
 fn joined(at: std::net::SocketAddr, trust: &Trust) -> (GameClient, EntityId) {

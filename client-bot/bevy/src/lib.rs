@@ -2,7 +2,8 @@
 //!
 //! An entity that comes into view is spawned with a [`Seen`] and a [`Transform`], and is
 //! despawned when it is no longer in view. The transform follows what the client shows in every
-//! frame, one unit of Bevy to a unit of the world, on the same axes.
+//! frame, one unit of Bevy to a unit of the world, on the same axes. A thing that the client sees
+//! has a [`Seen`] and no transform; [`HeldBy`] names its holder, whose [`Holds`] lists its things.
 //!
 //! ```no_run
 //! use bevy_app::{App, Update};
@@ -43,8 +44,8 @@ use bevy_app::{App, Plugin, PostUpdate, PreUpdate};
 use bevy_ecs::prelude::*;
 use bevy_transform::components::Transform;
 use client_bot::GameClient;
-use client_bot::client_core::{Event, EventType, NamedEvent};
-use client_bot::named::{NamedError, kind_name};
+use client_bot::client_core::{Event, EventType, NamedEvent, View};
+use client_bot::named::{NamedError, kind_name, referenced};
 use shared::EntityId;
 
 /// The client, and all that it is made of.
@@ -113,6 +114,23 @@ impl Seen {
     }
 }
 
+/// The holder of a thing, as long as that is in view: an entity, or another thing.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq)]
+#[relationship(relationship_target = Holds)]
+pub struct HeldBy(pub Entity);
+
+/// The things that an entity holds itself, as far as the client sees them.
+#[derive(Component, Debug)]
+#[relationship_target(relationship = HeldBy)]
+pub struct Holds(Vec<Entity>);
+
+impl Holds {
+    /// In no particular order.
+    pub fn things(&self) -> &[Entity] {
+        &self.0
+    }
+}
+
 /// An event, in the order in which the client received them. [`Event::Link`] reports that the
 /// server falls silent or sends again, and [`Event::Lost`] has the code of a loss.
 #[derive(Message, Clone, Debug)]
@@ -139,7 +157,7 @@ pub struct NamedChange {
 
 fn follow(
     mut myriad: ResMut<Myriad>,
-    mut shown: Query<(&mut Seen, &mut Transform)>,
+    mut shown: Query<(&mut Seen, Option<&mut Transform>, Option<&HeldBy>)>,
     mut writer: MessageWriter<MyriadEvent>,
     mut commands: Commands,
 ) {
@@ -147,19 +165,18 @@ fn follow(
     let Myriad { client, entities } = &mut *myriad;
     let before = entities.clone();
     let mut gone = before.clone();
-    for seen in client
-        .view()
-        .iter()
-        .flat_map(|view| view.entities().values())
-    {
+    let placed = client.view().into_iter().flat_map(|view| view.entities().values());
+    let things = client.view().into_iter().flat_map(|view| view.things().values());
+    let placed = placed.map(|seen| (seen, Some(client.position(seen.id).unwrap_or_default())));
+    for (seen, place) in placed.chain(things.map(|seen| (seen, None))) {
         gone.remove(&seen.id);
-        let [x, y, z] = client.position(seen.id).unwrap_or_default();
-        let place = Transform::from_xyz(x as f32, y as f32, z as f32);
+        let place = place.map(|[x, y, z]| Transform::from_xyz(x as f32, y as f32, z as f32));
         let known = entities.get(&seen.id).copied();
-        if let Some((mut known, mut transform)) = known.and_then(|known| shown.get_mut(known).ok())
-        {
+        if let Some((mut known, transform, _)) = known.and_then(|known| shown.get_mut(known).ok()) {
             // Bevy counts a write as a change.
-            if transform.translation != place.translation {
+            if let (Some(mut transform), Some(place)) = (transform, place)
+                && transform.translation != place.translation
+            {
                 transform.translation = place.translation;
             }
             if known.row[..] != seen.row[..] {
@@ -172,7 +189,25 @@ fn follow(
                 kind: kind.unwrap_or_default().to_owned(),
                 row: seen.row.to_vec(),
             };
-            entities.insert(seen.id, commands.spawn((spawned, place)).id());
+            let mut spawned = commands.spawn(spawned);
+            if let Some(place) = place {
+                spawned.insert(place);
+            }
+            entities.insert(seen.id, spawned.id());
+        }
+    }
+    for (thing, holder) in client.view().into_iter().flat_map(holders) {
+        let Some(&thing) = entities.get(&thing) else {
+            continue;
+        };
+        let holder = holder.and_then(|holder| entities.get(&holder).copied());
+        let known = shown.get(thing).ok().and_then(|(_, _, held)| held);
+        if known.map(|held| held.0) == holder {
+            continue;
+        }
+        match holder {
+            Some(holder) => drop(commands.entity(thing).insert(HeldBy(holder))),
+            None => drop(commands.entity(thing).remove::<HeldBy>()),
         }
     }
     for (id, entity) in gone {
@@ -187,6 +222,16 @@ fn follow(
             event,
         }
     }));
+}
+
+/// The things in view, each with its holder, if that is in view.
+fn holders(view: &View) -> impl Iterator<Item = (EntityId, Option<EntityId>)> {
+    let column = view.schema().holder_column();
+    view.things().values().map(move |thing| {
+        let reference = column.and_then(|column| thing.row.get(column));
+        let holder = reference.and_then(|&reference| referenced(view, reference.into()));
+        (thing.id, holder)
+    })
 }
 
 fn flush(mut myriad: ResMut<Myriad>) {

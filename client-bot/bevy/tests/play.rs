@@ -9,7 +9,7 @@ use bevy_ecs::prelude::*;
 use bevy_myriad::client_bot::client_core::{Event, GameOptions};
 use bevy_myriad::client_bot::connect::addresses_of;
 use bevy_myriad::client_bot::{GameClient, Trust};
-use bevy_myriad::{Myriad, MyriadEvent, MyriadPlugin, Seen};
+use bevy_myriad::{HeldBy, Holds, Myriad, MyriadEvent, MyriadPlugin, Seen};
 use bevy_transform::components::Transform;
 
 #[path = "../../tests/served/mod.rs"]
@@ -17,6 +17,7 @@ mod served;
 use served::{Server, serve};
 
 const WORLD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/world.toml");
+const BAG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/bag.toml");
 
 #[test]
 fn the_own_entity_follows_a_move() {
@@ -88,6 +89,50 @@ fn another_client_is_spawned_and_despawned() {
     });
     assert!(left, "the app gets the event that the entity left");
     assert_eq!(seen(&mut first).len(), 1);
+}
+
+#[test]
+fn a_thing_is_an_entity_with_its_holder_and_keeps_it_from_hand_to_hand() {
+    let server = serve(BAG);
+    let mut app = join(&server);
+    until(&mut [&mut app], "an axe is in the bag", |apps| {
+        let bag = own(apps[0]).and_then(|own| only_thing(apps[0], own));
+        bag.is_some_and(|bag| only_thing(apps[0], bag).is_some())
+    });
+    let own = own(&app).expect("an entity");
+    let bag = only_thing(&app, own).expect("a bag");
+    let axe = only_thing(&app, bag).expect("an axe");
+    assert_eq!(app.world().get::<HeldBy>(axe), Some(&HeldBy(bag)));
+    assert!(app.world().get::<Transform>(axe).is_none());
+    let seen = app.world().get::<Seen>(axe).expect("a component");
+    assert_eq!(seen.kind, "axe");
+    let wear = seen.value(app.world().resource::<Myriad>(), "wear");
+    assert_eq!(wear.expect("an attribute"), 3.0);
+    let id = seen.id;
+
+    let mut myriad = app.world_mut().resource_mut::<Myriad>();
+    myriad.command("unpack", &[]).expect("a command of the world");
+    let mut handed_on = false;
+    until(&mut [&mut app], "the axe is in the hand", |apps| {
+        let events = apps[0].world_mut().resource_mut::<Messages<MyriadEvent>>();
+        handed_on |= events.iter_current_update_messages().any(|event| {
+            let of_holder = event.changes.iter().any(|change| change.attribute == "holder");
+            event.entity == Some(axe) && of_holder
+        });
+        let world = apps[0].world();
+        world.get::<HeldBy>(axe) == Some(&HeldBy(own)) && world.get_entity(bag).is_err()
+    });
+    assert!(handed_on, "the app gets the event that the holder changed");
+    assert_eq!(only_thing(&app, own), Some(axe));
+    assert_eq!(app.world().get::<Seen>(axe).expect("a component").id, id);
+}
+
+/// What an entity holds, if that is one thing.
+fn only_thing(app: &App, holder: Entity) -> Option<Entity> {
+    match app.world().get::<Holds>(holder)?.things() {
+        [thing] => Some(*thing),
+        _ => None,
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use shared::AttributeType;
 
 use crate::names::{Case, Collision, Scope, ident, plural};
 use crate::source::{Source, quoted};
-use crate::world::{Attribute, Word, World};
+use crate::world::{Attribute, Command, Word, World};
 
 pub fn generate(world: &World) -> Result<String, Collision> {
     let c = C::new(world)?;
@@ -250,11 +250,41 @@ impl<'a> C<'a> {
   return status;
 }}"
         ));
+        if self.world.kinds.iter().any(|kind| kind.is_thing) {
+            source.lines(format_args!(
+                "
+// Writes the things of a kind that an entity, or a thing, holds itself to `shown`, and to `count` how
+// many they are. Of a holder with more things than there is room for, it looks at the first.
+{large}_UNUSED static MyriadStatus {small}_held(MyriadClient client, MyriadEntity holder,
+    {type_name}Kind kind, MyriadThing *shown, size_t room, size_t *count) {{
+  size_t all = 0;
+  MyriadStatus status = myriad_things(client, holder, shown, room, &all);
+  *count = 0;
+  for (size_t i = 0; status == MYRIAD_STATUS_OK && i < all && i < room; i += 1) {{
+    if ({small}_kind(client, shown[i].kind) == kind) {{
+      shown[*count] = shown[i];
+      *count += 1;
+    }}
+  }}
+  return status;
+}}"
+            ));
+        }
         for (_, kind) in self.world.kinds_in_view() {
             let plural = functions.name_as("kind", &kind.name, &plural(&kind.name))?;
             let constant = ident(&kind.name, Case::Screaming);
             source.blank();
             source.doc(&kind.doc);
+            if kind.is_thing {
+                source.lines(format_args!(
+                    "// Writes those that an entity, or a thing, holds itself.
+{large}_UNUSED static MyriadStatus {small}_{plural}(MyriadClient client, MyriadEntity holder,
+    MyriadThing *shown, size_t room, size_t *count) {{
+  return {small}_held(client, holder, {large}_KIND_{constant}, shown, room, count);
+}}"
+                ));
+                continue;
+            }
             source.lines(format_args!(
                 "{large}_UNUSED static MyriadStatus {small}_{plural}(MyriadClient client, const double *place,
     double radius, MyriadShown *scratch, size_t scratch_room, MyriadShown *shown, size_t room,
@@ -281,6 +311,21 @@ impl<'a> C<'a> {
 
     fn attribute(&self, source: &mut Source, name: &str, own: &Attribute) {
         let C { large, small, .. } = self;
+        if own.ty == AttributeType::Text {
+            source.blank();
+            source.doc(&own.doc);
+            source.lines(format_args!(
+                "// Writes it to `buffer`, of which 256 bytes are enough; nothing until it has been received.
+{large}_UNUSED static MyriadStatus {small}_{name}(MyriadClient client, MyriadEntity entity,
+    char *buffer, size_t size) {{
+  double handle = 0;
+  MyriadStatus status = myriad_value(client, entity, {}, &handle);
+  return status == MYRIAD_STATUS_OK ? myriad_text(client, handle, buffer, size) : status;
+}}",
+                quoted(&own.name)
+            ));
+            return;
+        }
         let ty = self.field_type(own.ty);
         source.blank();
         source.doc(&own.doc);
@@ -308,7 +353,7 @@ impl<'a> C<'a> {
             let called = format!("give_{}", command.name);
             let name = functions.name_as("command", &command.name, &called)?;
             let mut words = scope(Case::Snake);
-            for own in ["client", "sequence", "numbers"] {
+            for own in ["client", "sequence", "request", "numbers", "arguments"] {
                 words.reserve(own);
             }
             let (mut parameters, mut numbers) = (String::new(), vec![]);
@@ -318,8 +363,15 @@ impl<'a> C<'a> {
                     continue;
                 }
                 let name = words.name("parameter", &word.name)?;
-                parameters += &format!(", {} {name}", self.field_type(word.ty));
+                parameters += &match word.ty {
+                    AttributeType::Text => format!(", const char *{name}"),
+                    ty => format!(", {} {name}", self.field_type(ty)),
+                };
                 numbers.push(self.argument(&name, word.ty));
+            }
+            if command.has_texts() {
+                self.give_with(source, &name, command, (&parameters, &numbers));
+                continue;
             }
             let count = numbers.len();
             let (list, given) = match count {
@@ -341,6 +393,37 @@ impl<'a> C<'a> {
             ));
         }
         Ok(())
+    }
+
+    /// A command that takes texts.
+    fn give_with(
+        &self,
+        source: &mut Source,
+        name: &str,
+        command: &Command,
+        (parameters, values): (&str, &[String]),
+    ) {
+        let C { large, small, .. } = self;
+        let arguments = command.words.iter().zip(values);
+        let arguments = arguments.map(|(word, value)| match word.ty {
+            AttributeType::Text => format!("{{{value}, 0}}"),
+            _ => format!("{{NULL, {value}}}"),
+        });
+        let arguments: Vec<String> = arguments.collect();
+        source.blank();
+        source.doc(&command.doc);
+        source.lines(format_args!(
+            "// It goes out once the server has granted its texts. Writes the number of the request for them
+// to `request`, which may be null; 0: they are empty, and it goes out at once.
+{large}_UNUSED static MyriadStatus {small}_{name}(MyriadClient client{parameters},
+    uint32_t *request) {{
+  const MyriadArgument arguments[] = {{{}}};
+  return myriad_command_with(client, {}, arguments, {}, NULL, request);
+}}",
+            arguments.join(", "),
+            quoted(&command.name),
+            arguments.len()
+        ));
     }
 
     fn events(&self, source: &mut Source, functions: &mut Scope) -> Result<(), Collision> {
@@ -384,7 +467,10 @@ impl<'a> C<'a> {
                 &format!("}} {type_name}{of};"),
                 |source| {
                     for (name, field) in &own {
-                        source.lines(format_args!("{} {name};", self.field_type(field.ty)));
+                        source.lines(match field.ty {
+                            AttributeType::Text => format!("char {name}[256];"),
+                            ty => format!("{} {name};", self.field_type(ty)),
+                        });
                     }
                 },
             );
@@ -406,8 +492,13 @@ if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
                     own.len()
                 ));
                 for (i, (name, field)) in own.iter().enumerate() {
-                    let value = self.field(&format!("event->values[{i}]"), field.ty);
-                    source.lines(format_args!("fields->{name} = {value};"));
+                    let value = format!("event->values[{i}]");
+                    source.lines(match field.ty {
+                        AttributeType::Text => format!(
+                            "(void)myriad_text(client, {value}, fields->{name}, sizeof fields->{name});"
+                        ),
+                        ty => format!("fields->{name} = {};", self.field(&value, ty)),
+                    });
                 }
                 source.lines("return true;");
             });
@@ -423,15 +514,16 @@ if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
             AttributeType::Bool => "bool".to_owned(),
             AttributeType::Entity => "MyriadEntity".to_owned(),
             AttributeType::Symbol => format!("{}Symbol", self.type_name),
-            AttributeType::Text => "int32_t".to_owned(),
+            // Its handle, see `myriad_text`.
+            AttributeType::Text => "double".to_owned(),
         }
     }
 
     fn field(&self, number: &str, ty: AttributeType) -> String {
         match ty {
-            AttributeType::I32 | AttributeType::Text => format!("(int32_t){number}"),
+            AttributeType::I32 => format!("(int32_t){number}"),
             AttributeType::I64 | AttributeType::High => format!("(int64_t){number}"),
-            AttributeType::Fixed => number.to_owned(),
+            AttributeType::Fixed | AttributeType::Text => number.to_owned(),
             AttributeType::Bool => format!("{number} != 0"),
             AttributeType::Entity => format!("{}_entity(client, {number})", self.small),
             AttributeType::Symbol => format!("{}_symbol(client, {number})", self.small),
@@ -440,14 +532,10 @@ if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
 
     fn argument(&self, name: &str, ty: AttributeType) -> String {
         match ty {
-            AttributeType::I32
-            | AttributeType::Bool
-            | AttributeType::Text
-            | AttributeType::I64
-            | AttributeType::High => {
+            AttributeType::I32 | AttributeType::Bool | AttributeType::I64 | AttributeType::High => {
                 format!("(double){name}")
             }
-            AttributeType::Fixed => name.to_owned(),
+            AttributeType::Fixed | AttributeType::Text => name.to_owned(),
             AttributeType::Entity => format!("myriad_reference({name})"),
             AttributeType::Symbol => format!("{}_symbol_number(client, {name})", self.small),
         }
@@ -459,8 +547,9 @@ fn scope(case: Case) -> Scope {
 }
 
 /// What the header itself declares, without the name of the world.
-const FUNCTIONS: [&str; 13] = [
+const FUNCTIONS: [&str; 14] = [
     "find",
+    "held",
     "entity",
     "kind",
     "symbol",

@@ -110,6 +110,19 @@ public {of}? Shared
                 let (of, name) = (&kinds[place], quoted(&kind.name));
                 source.blank();
                 source.doc(&kind.doc);
+                if kind.is_thing {
+                    source.lines(format_args!(
+                        "/// Those that an entity, or a thing, holds itself.
+public IEnumerable<{of}> {plural}(Entity holder)
+{{
+    foreach (var seen in HeldBy(holder, {name}))
+    {{
+        yield return new {of}(seen);
+    }}
+}}"
+                    ));
+                    continue;
+                }
                 source.lines(format_args!(
                     "public IEnumerable<{of}> {plural}
 {{
@@ -193,7 +206,8 @@ fn attribute(source: &mut Source, name: &str, own: &Attribute) {
 fn typed(own: &Attribute) -> (String, String) {
     let attribute = quoted(&own.name);
     let (ty, value) = match own.ty {
-        AttributeType::I32 | AttributeType::Text => ("int", format!("Seen.Whole({attribute})")),
+        AttributeType::I32 => ("int", format!("Seen.Whole({attribute})")),
+        AttributeType::Text => ("string", format!("Seen.Text({attribute})")),
         AttributeType::I64 | AttributeType::High => ("long", format!("Seen.Long({attribute})")),
         AttributeType::Fixed => ("double", format!("Seen.Fraction({attribute})")),
         AttributeType::Bool => ("bool", format!("Seen.Truth({attribute})")),
@@ -202,6 +216,8 @@ fn typed(own: &Attribute) -> (String, String) {
     };
     match own.is_private {
         false => (ty.to_owned(), value),
+        // A string may be null by itself.
+        true if own.ty == AttributeType::Text => (ty.to_owned(), format!("IsOwn ? {value} : null")),
         true => {
             let ty = format!("{}?", ty.trim_end_matches('?'));
             let value = format!("IsOwn ? {value} : ({ty})null");
@@ -233,7 +249,11 @@ fn give(source: &mut Source, world: &World) -> Result<(), Collision> {
         Ok((name, command, given))
     });
     let commands = commands.collect::<Result<Vec<_>, _>>()?;
-    source.lines("\n/// The commands that the client can give. Each gives its sequence number.");
+    source.lines(
+        "
+/// The commands that the client can give. Each gives its sequence number; one with texts, which goes out
+/// once the server has granted these, that of its request for them.",
+    );
     source.block("public sealed class Give\n{", "}", |source| {
         source.lines(
             "readonly World bound;
@@ -263,7 +283,12 @@ public uint ReadyTicks(string command) => bound.Client.ReadyTicks(command);",
             source.doc(&command.doc);
             source.lines(format_args!(
                 "public uint {name}({parameters}) =>
-    bound.Client.Command({});",
+    bound.Client.{}({});",
+                if command.has_texts() {
+                    "CommandWith"
+                } else {
+                    "Command"
+                },
                 numbers.join(", ")
             ));
         }
@@ -421,7 +446,8 @@ fn escaped(name: &str) -> String {
 
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 | AttributeType::Text => "int",
+        AttributeType::I32 => "int",
+        AttributeType::Text => "string",
         AttributeType::I64 | AttributeType::High => "long",
         AttributeType::Fixed => "double",
         AttributeType::Bool => "bool",
@@ -437,7 +463,8 @@ fn argument_type(ty: AttributeType) -> &'static str {
 /// A field of a number.
 fn field(number: &str, ty: AttributeType) -> String {
     match ty {
-        AttributeType::I32 | AttributeType::Text => format!("(int){number}"),
+        AttributeType::I32 => format!("(int){number}"),
+        AttributeType::Text => format!("bound.Client.Text({number})"),
         AttributeType::I64 | AttributeType::High => format!("(long){number}"),
         AttributeType::Fixed => number.to_owned(),
         AttributeType::Bool => format!("{number} != 0"),
@@ -461,7 +488,7 @@ fn argument(name: &str, ty: AttributeType) -> String {
 }
 
 /// The members of a client besides kinds.
-const CLIENT: [&str; 23] = [
+const CLIENT: [&str; 24] = [
     "All",
     "Bindings",
     "Client",
@@ -473,6 +500,7 @@ const CLIENT: [&str; 23] = [
     "GetType",
     "Give",
     "Happened",
+    "HeldBy",
     "InputDue",
     "Leave",
     "On",

@@ -59,8 +59,9 @@ class Seen:
 \tfunc place() -> Variant:
 \t\treturn client.place(id)
 
+\t## Whether it is the player's own entity, or a thing that this holds, also in other things.
 \tfunc is_own() -> bool:
-\t\treturn id == client.own()
+\t\treturn client.is_own(id)
 
 \t## Empty for an entity without a player, and for a player without a name.
 \tfunc player_name() -> String:
@@ -145,6 +146,19 @@ func shared() -> {of}:
         source.blank();
         source.blank();
         source.doc(&kind.doc);
+        if kind.is_thing {
+            source.lines(format_args!(
+                "## Those that an entity, or a thing, holds itself.
+func {name}(holder: int) -> Array[{of}]:
+\tvar found: Array[{of}] = []
+\tfor thing in client.held_by(holder):
+\t\tif client.kind_of(thing) == {}:
+\t\t\tfound.append({of}.new(client, thing))
+\treturn found",
+                quoted(&kind.name)
+            ));
+            continue;
+        }
         source.lines(format_args!(
             "## Those in view that are shown at most so far from a place.
 func {name}(place := Vector3.ZERO, radius := INF) -> Array[{of}]:
@@ -196,10 +210,17 @@ fn give(source: &mut Source, world: &World, members: &mut Scope) -> Result<(), C
         source.blank();
         source.blank();
         source.doc(&command.doc);
+        let (gives, give) = match command.has_texts() {
+            true => (
+                "## Gives 0: it goes out once the server has its texts; or -1",
+                "command_with",
+            ),
+            false => ("## Gives its sequence number, or -1", "command"),
+        };
         source.lines(format_args!(
-            "## Gives its sequence number, or -1: `client.failure()` says why.
+            "{gives}: `client.failure()` says why.
 func {name}({}) -> int:
-\treturn client.command({}, [{}])",
+\treturn client.{give}({}, [{}])",
             parameters.join(", "),
             quoted(&command.name),
             numbers.join(", ")
@@ -340,11 +361,10 @@ fn kind(source: &mut Source, of: &str, kind: &Kind) -> Result<(), Collision> {
 
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32
-        | AttributeType::Entity
-        | AttributeType::Text
-        | AttributeType::I64
-        | AttributeType::High => "int",
+        AttributeType::I32 | AttributeType::Entity | AttributeType::I64 | AttributeType::High => {
+            "int"
+        }
+        AttributeType::Text => "String",
         AttributeType::Fixed => "float",
         AttributeType::Bool => "bool",
         AttributeType::Symbol => "Symbols",
@@ -353,9 +373,10 @@ fn field_type(ty: AttributeType) -> &'static str {
 
 fn field(number: &str, ty: AttributeType) -> String {
     match ty {
-        AttributeType::I32 | AttributeType::Text | AttributeType::I64 | AttributeType::High => {
+        AttributeType::I32 | AttributeType::I64 | AttributeType::High => {
             format!("int({number})")
         }
+        AttributeType::Text => format!("client.text({number})"),
         AttributeType::Fixed => number.to_owned(),
         AttributeType::Bool => format!("{number} != 0.0"),
         AttributeType::Entity => format!("client.referenced({number})"),

@@ -215,7 +215,7 @@ class World:
     def entity(self, seen: Seen) -> Any:
         \"\"\"An entity in view as one of its kind.\"\"\"
         view = self.client.view
-        found = view.entities.get(seen.slot)
+        found = view.found(seen.slot)
         kind = view.world.schema[\"kinds\"][found.kind][\"name\"] if found else \"\"
         return KINDS.get(kind, Seen)(view, seen.slot, seen.generation, found.values if found else {{}})
 
@@ -229,7 +229,7 @@ class World:
         view = self.client.view
         schema = view.world.schema
         if name == \"state\" and \"old\" in content:
-            found = view.entities.get(content[\"slot\"])
+            found = view.found(content[\"slot\"])
             entity = self.entity(Seen(view, content[\"slot\"], found.generation if found else 0, {{}}))
             return [CHANGES[own[\"name\"]](entity, value(view, own[\"ty\"], old, Symbol),
                                          value(view, own[\"ty\"], new, Symbol))
@@ -315,11 +315,7 @@ class Give:
             });
             parameters += &format!(", {name}: {}", argument_type(word.ty));
         }
-        let has_text = command
-            .words
-            .iter()
-            .any(|word| word.ty == AttributeType::Text);
-        let (def, give) = match has_text {
+        let (def, give) = match command.has_texts() {
             // The server has its texts first.
             true => ("async def", "await self._give_with"),
             false => ("def", "self._give"),
@@ -385,12 +381,13 @@ const TYPES: [&str; 8] = [
 ];
 
 /// The members of an entity.
-const SEEN: [&str; 6] = [
+const SEEN: [&str; 7] = [
     "view",
     "slot",
     "generation",
     "reference",
     "is_own",
+    "held",
     "position",
 ];
 

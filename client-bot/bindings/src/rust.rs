@@ -50,7 +50,7 @@ impl<'a> Rust<'a> {
 use std::ops::Deref;
 
 use client_bot::bindings::{{self, Argument, Entities, News, Plays, Seen, Sight, Symbols}};
-use client_bot::client_core::{{Event as ClientEvent, GameOptions, NamedEvent}};
+use client_bot::client_core::{{Event as ClientEvent, GameOptions, GivenCommand, NamedEvent}};
 use client_bot::named::NamedError;
 use client_bot::shared::{{EntityId, Tick}};
 
@@ -184,7 +184,10 @@ impl<'a> bindings::Kind<'a> for {of}<'a> {{
     }
 
     fn attribute(&self, source: &mut Source, method: &str, attribute: &Attribute) {
-        let ty = field_type(attribute.ty);
+        let ty = match attribute.ty {
+            AttributeType::Text => "Option<&'a str>",
+            ty => field_type(ty),
+        };
         let value = format!(
             "self.0.value({}).{}",
             quoted(&attribute.name),
@@ -205,6 +208,7 @@ impl<'a> bindings::Kind<'a> for {of}<'a> {{
     }
 
     fn array(source: &mut Source, name: &str, array: &Array<'_>) {
+        // Arrays have no texts.
         let (ty, len) = (field_type(array.first.ty), array.values.len());
         let ty = match array.first.is_private && !is_optional(array.first.ty) {
             true => format!("Option<{ty}>"),
@@ -253,7 +257,11 @@ impl<'a> bindings::Kind<'a> for {of}<'a> {{
 
     fn commands(&self, source: &mut Source) -> Result<(), Collision> {
         let mut names = scope(Case::Snake, &["ready_ticks"]);
-        source.lines("\n/// The commands that a client can give. Each gives its sequence number.");
+        source.lines(
+            "
+/// The commands that a client can give. Each gives its sequence number; one with texts goes out once
+/// the server has these.",
+        );
         source.lines("pub struct Commands<'a, C>(&'a mut C);");
         source.blank();
         let mut inside = Ok(());
@@ -279,9 +287,13 @@ pub fn ready_ticks(&self, command: &str) -> Result<u32, NamedError> {
                 }
                 source.blank();
                 source.doc(&command.doc);
+                let (given, give) = match command.has_texts() {
+                    true => ("GivenCommand", "give_with"),
+                    false => ("u32", "give"),
+                };
                 source.lines(format_args!(
-                    "pub fn {method}(&mut self{parameters}) -> Result<u32, NamedError> {{
-    self.0.give({}, &[{}])
+                    "pub fn {method}(&mut self{parameters}) -> Result<{given}, NamedError> {{
+    self.0.{give}({}, &[{}])
 }}",
                     quoted(&command.name),
                     arguments.join(", ")
@@ -338,7 +350,8 @@ impl Event {
         let names = attributes.map(|own| names.name("attribute", &own.name));
         let names = names.collect::<Result<Vec<_>, _>>()?;
         let named = || names.iter().zip(&self.world.attributes);
-        source.lines("\n/// A change of an attribute.\n#[derive(Clone, Copy, Debug, PartialEq)]");
+        let derived = derived(self.world.attributes.iter().map(|own| own.ty));
+        source.lines(format_args!("\n/// A change of an attribute.\n{derived}"));
         source.block("pub enum Change {", "}", |source| {
             for (name, own) in named() {
                 let ty = field_type(own.ty);
@@ -353,7 +366,7 @@ impl Event {
                 );
                 source.block("Some(match name {", "})", |source| {
                     for (name, own) in named() {
-                        let read = read(own.ty);
+                        let read = read_for_long(own.ty);
                         source.lines(format_args!(
                             "{} => Change::{name} {{ old: old.{read}, new: new.{read} }},",
                             quoted(&own.name)
@@ -379,7 +392,8 @@ impl Event {
         });
         let all = all.collect::<Result<Vec<_>, _>>()?;
         source.lines("\n/// A notification of the world's scripts.");
-        source.lines("#[derive(Clone, Copy, Debug, PartialEq)]");
+        let fields = all.iter().flat_map(|(_, _, of)| &of.fields);
+        source.lines(derived(fields.map(|field| field.ty)));
         source.block("pub enum Notification {", "}", |source| {
             for (name, fields, of) in &all {
                 let typed = fields.iter().zip(&of.fields);
@@ -407,7 +421,7 @@ impl Event {
                                     .iter()
                                     .zip(&of.fields)
                                     .map(|(name, own): (_, &Word)| {
-                                        format!("{name}: {name}.{}", read(own.ty))
+                                        format!("{name}: {name}.{}", read_for_long(own.ty))
                                     });
                             source.lines(format_args!(
                                 "({}, [{list}{}..]) => Notification::{name} {{ {} }},",
@@ -451,8 +465,8 @@ impl Event {
         });
         source.lines(
             "
-impl From<Symbol> for Argument {
-    fn from(symbol: Symbol) -> Argument {
+impl From<Symbol> for Argument<'_> {
+    fn from(symbol: Symbol) -> Self {
         Argument::Symbol(symbol.name())
     }
 }",
@@ -465,10 +479,19 @@ fn scope(case: Case, others: &[&'static str]) -> Scope {
     Scope::new("Rust", case, &[&KEYWORDS, others])
 }
 
+/// What a type of events derives.
+fn derived(mut types: impl Iterator<Item = AttributeType>) -> &'static str {
+    match types.any(|ty| ty == AttributeType::Text) {
+        true => "#[derive(Clone, Debug, PartialEq)]",
+        false => "#[derive(Clone, Copy, Debug, PartialEq)]",
+    }
+}
+
 /// The type of what is read.
 fn field_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 | AttributeType::Text => "i32",
+        AttributeType::I32 => "i32",
+        AttributeType::Text => "Option<String>",
         AttributeType::I64 | AttributeType::High => "i64",
         AttributeType::Fixed => "f64",
         AttributeType::Bool => "bool",
@@ -480,7 +503,8 @@ fn field_type(ty: AttributeType) -> &'static str {
 /// The type of what is given.
 fn argument_type(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 | AttributeType::Text => "i32",
+        AttributeType::I32 => "i32",
+        AttributeType::Text => "&str",
         AttributeType::I64 | AttributeType::High => "i64",
         AttributeType::Fixed => "f64",
         AttributeType::Bool => "bool",
@@ -490,13 +514,25 @@ fn argument_type(ty: AttributeType) -> &'static str {
 }
 
 fn is_optional(ty: AttributeType) -> bool {
-    matches!(ty, AttributeType::Entity | AttributeType::Symbol)
+    matches!(
+        ty,
+        AttributeType::Entity | AttributeType::Symbol | AttributeType::Text
+    )
+}
+
+/// The same for what outlives the view.
+fn read_for_long(ty: AttributeType) -> &'static str {
+    match ty {
+        AttributeType::Text => "text().map(str::to_owned)",
+        ty => read(ty),
+    }
 }
 
 /// The method of a value that reads it.
 fn read(ty: AttributeType) -> &'static str {
     match ty {
-        AttributeType::I32 | AttributeType::Text => "whole()",
+        AttributeType::I32 => "whole()",
+        AttributeType::Text => "text()",
         AttributeType::I64 | AttributeType::High => "long()",
         AttributeType::Fixed => "fraction()",
         AttributeType::Bool => "truth()",
@@ -506,7 +542,7 @@ fn read(ty: AttributeType) -> &'static str {
 }
 
 /// The types of the module that kinds' types stand beside.
-const TYPES: [&str; 25] = [
+const TYPES: [&str; 26] = [
     "Argument",
     "Change",
     "ClientEvent",
@@ -517,6 +553,7 @@ const TYPES: [&str; 25] = [
     "EntityId",
     "Event",
     "GameOptions",
+    "GivenCommand",
     "NamedError",
     "NamedEvent",
     "News",

@@ -220,6 +220,14 @@ get own(): {player} | undefined {{
         for (name, of, kind) in plurals {
             source.blank();
             doc(source, &kind.doc);
+            if kind.is_thing {
+                source.lines(format_args!(
+                    "/** Those that an entity, or a thing, holds itself. */
+{name}(holder: Seen): {of}[] {{\n  return this.held(holder, {}, {of});\n}}",
+                    quoted(&kind.name)
+                ));
+                continue;
+            }
             source.lines(format_args!(
                 "get {name}(): Entities<{of}> {{\n  return this.all({}, {of});\n}}",
                 quoted(&kind.name)
@@ -325,7 +333,7 @@ const TYPES: [&str; 11] = [
 ];
 
 /// The members of an entity.
-const SEEN: [&str; 10] = [
+const SEEN: [&str; 11] = [
     "constructor",
     "slot",
     "generation",
@@ -333,13 +341,14 @@ const SEEN: [&str; 10] = [
     "playerName",
     "place",
     "isOwn",
+    "things",
     "distance",
     "value",
     "toString",
 ];
 
 /// The members of the world.
-const WORLD: [&str; 11] = [
+const WORLD: [&str; 12] = [
     "constructor",
     "game",
     "own",
@@ -347,6 +356,7 @@ const WORLD: [&str; 11] = [
     "commands",
     "all",
     "sharedByAll",
+    "held",
     "give",
     "fixed",
     "symbol",

@@ -34,6 +34,8 @@ pub struct World {
 pub struct Kind {
     pub name: String,
     pub doc: String,
+    /// Whether its entities are things, which others hold.
+    pub is_thing: bool,
     pub attributes: Vec<Attribute>,
 }
 
@@ -112,6 +114,11 @@ impl Array<'_> {
 }
 
 impl Command {
+    /// Whether the server has to have texts of it first.
+    pub fn has_texts(&self) -> bool {
+        self.words.iter().any(|word| word.ty == AttributeType::Text)
+    }
+
     /// The words that the game gives.
     pub fn given(&self) -> impl Iterator<Item = &Word> {
         self.words.iter().filter(|word| !word.is_seen())
@@ -131,6 +138,7 @@ impl World {
         let kinds = (0..).zip(&schema.kinds).map(|(number, kind)| Kind {
             name: kind.name.clone(),
             doc: comments.kind(&kind.name).to_owned(),
+            is_thing: schema.is_thing(number),
             attributes: (kind.attributes.iter())
                 .filter_map(|own| {
                     let symbols = config.symbols.of(number, own.column);

@@ -11,6 +11,7 @@ use bindings::{Language, World, generate};
 const CHECKED_IN: &[(&str, &str, Language)] = &[
     ("examples/walk/world.rs", WALK, Language::Rust),
     ("bindings/tests/snapshots/hollow.rs", HOLLOW, Language::Rust),
+    ("bindings/tests/snapshots/market.rs", MARKET, Language::Rust),
     ("ffi/csharp/WalkWorld.cs", WALK, Language::CSharp),
     (
         "bindings/tests/snapshots/Hollow.cs",
@@ -40,6 +41,8 @@ const CHECKED_IN: &[(&str, &str, Language)] = &[
 
 const WALK: &str = "client-bot/bindings/walk.toml";
 const HOLLOW: &str = "server/worlds/hollow.toml";
+/// With things and texts.
+const MARKET: &str = "server/worlds/market.toml";
 
 #[test]
 fn checked_in_bindings_are_what_myriad_writes() {

@@ -58,6 +58,9 @@ namespace Myriad
         /// Its name; null for one that the world lacks.
         public string Symbol(string attribute) => bound.SymbolOf(Value(attribute));
 
+        /// Empty until it has been received.
+        public string Text(string attribute) => bound.Client.Text(Value(attribute));
+
         double Value(string attribute) => bound.Client.Value(shown.Entity, attribute);
     }
 
@@ -163,6 +166,27 @@ namespace Myriad
                 if (shown[i].Kind == number)
                 {
                     yield return new Seen(this, shown[i]);
+                }
+            }
+        }
+
+        /// The things of a kind that an entity, or a thing, holds itself, as far as the client sees them.
+        protected IEnumerable<Seen> HeldBy(Entity holder, string kind)
+        {
+            var number = Array.IndexOf(kinds, kind);
+            var things = new Thing[16];
+            var found = Client.State.IsPlaying ? Client.Things(holder, things) : 0;
+            while (found > things.Length)
+            {
+                things = new Thing[found * 2];
+                found = Client.Things(holder, things);
+            }
+            for (var i = 0; i < found; i++)
+            {
+                if (things[i].Kind == number)
+                {
+                    var seen = new Shown { Entity = things[i].Entity, Kind = things[i].Kind, IsOwn = things[i].IsOwn };
+                    yield return new Seen(this, seen);
                 }
             }
         }

@@ -314,6 +314,18 @@ namespace Myriad
         public double Value;
     }
 
+    /// A thing that the client sees. It is nowhere; `myriad_value` has its attributes, and events say
+    /// that it has entered, changed or left, as of any entity.
+    [StructLayout(LayoutKind.Sequential)]
+    public partial struct Thing
+    {
+        public Entity Entity;
+        /// The number of its kind, see `myriad_kind_name`.
+        public ushort Kind;
+        /// Whether the client's own entity holds it, directly or in another thing.
+        [MarshalAs(UnmanagedType.I1)] public bool IsOwn;
+    }
+
     /// Something that has happened. Texts and lists are the library's, and last until the next call
     /// of `myriad_next_event` for this client, or its end.
     public sealed partial class Event
@@ -1055,14 +1067,6 @@ namespace Myriad
         {
             public IntPtr Text;
             public double Number;
-        }
-
-        [StructLayout(LayoutKind.Sequential)]
-        internal struct Thing
-        {
-            public Entity Entity;
-            public ushort Kind;
-            [MarshalAs(UnmanagedType.I1)] public bool IsOwn;
         }
 
         [DllImport(Library)] internal static extern IntPtr myriad_error();

@@ -65,7 +65,8 @@ namespace Worlds.Walk
         public string PlayerName => Seen.PlayerName;
     }
 
-    /// The commands that the client can give. Each gives its sequence number.
+    /// The commands that the client can give. Each gives its sequence number; one with texts, which goes out
+    /// once the server has granted these, that of its request for them.
     public sealed class Give
     {
         readonly World bound;

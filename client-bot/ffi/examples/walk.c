@@ -42,7 +42,8 @@ static void sleep_a_frame(void) {
 
 /* Prints the kinds, attributes, commands and notifications of the world. */
 static void list_schema(MyriadClient client) {
-  static const char *const TYPES[] = {"i32", "fixed", "bool", "entity", "symbol"};
+  static const char *const TYPES[] = {"i32",    "fixed", "bool", "entity",
+                                      "symbol", "i64",   "high", "text"};
   static const char *const AUDIENCES[] = {"movement", "state", "private", "hidden"};
   char name[256];
   MyriadSchema schema;

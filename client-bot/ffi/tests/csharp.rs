@@ -248,7 +248,7 @@ fn declared(text: &str) -> (String, String) {
 fn is_public(name: &str) -> bool {
     matches!(
         name,
-        "Cell" | "Entity" | "Plane" | "Ranked" | "Shown" | "State"
+        "Cell" | "Entity" | "Plane" | "Ranked" | "Shown" | "State" | "Thing"
     )
 }
 

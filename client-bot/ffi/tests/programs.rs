@@ -60,7 +60,7 @@ const DUEL: &str = "
 #[test]
 fn a_program_in_c_lists_the_world_and_walks() {
     let server = serve(WORLD);
-    let output = run(&mut walk(Command::new(compiled("c")), &server));
+    let output = run(&mut walk(Command::new(compiled("c", "walk")), &server));
     assert_walked(&output);
     for line in [
         "kind tree, 2 attributes",
@@ -96,7 +96,7 @@ fn a_program_in_c_goes_on_after_its_death() {
             std::thread::sleep(Duration::from_millis(10));
         }
     });
-    let output = run(&mut walk(Command::new(compiled("c-dies")), &server));
+    let output = run(&mut walk(Command::new(compiled("c-dies", "walk")), &server));
     is_over.store(true, Ordering::Relaxed);
     killing.join().expect("nothing went wrong");
     for line in ["notification fall, 1 fields", "born again as entity "] {
@@ -104,6 +104,147 @@ fn a_program_in_c_goes_on_after_its_death() {
     }
     let last = output.lines().last().unwrap_or_default();
     assert!(last.contains(" steps, at "), "{output}");
+}
+
+/// A chest, in which is a bag with an axe in it, and a player beside it.
+const BAG: &str = "
+    [world]
+    size = [10, 10]
+    capacity = 16
+    tick_hz = 20
+
+    [logic]
+    folder = \"logic\"
+
+    [[kind]]
+    name = \"player\"
+    attributes = [{ name = \"looks_into\", type = \"entity\", audience = \"private\", shows_held = true }]
+
+    [[kind]]
+    name = \"chest\"
+    population = 1
+
+    [[kind]]
+    name = \"bag\"
+    place = \"none\"
+    attributes = [{ name = \"room\", type = \"fixed\", default = 2.5, audience = \"state\" }]
+
+    [[kind]]
+    name = \"axe\"
+    place = \"none\"
+    attributes = [
+        { name = \"wear\", type = \"i32\", default = 9, audience = \"state\" },
+        { name = \"price\", type = \"i32\", default = 7, audience = \"private\" },
+    ]
+
+    [[every]]
+    kind = \"chest\"
+    ticks = 2
+    command = \"stock\"
+";
+const BAG_SCRIPT: &str = "
+#[command(rules)]
+fn stock(me: Entity) {
+    if count(\"axe\") == 0 { spawn(Axe { holder: me }); }
+    if count(\"bag\") == 0 { spawn(Bag { holder: me }); }
+    for bag in held_by(me, \"bag\") {
+        if count(\"axe\") == 1 { spawn(Axe { holder: bag, wear: 3 }); }
+    }
+}
+
+#[command(clients)]
+fn open(me: Entity, chest: Entity) { me.looks_into = chest; }
+
+#[command(clients, atomic)]
+fn take(me: Entity, chest: Entity, it: Entity) {
+    require(it.holder == chest);
+    it.holder = me;
+}
+";
+
+#[test]
+fn a_program_in_c_reads_what_a_chest_and_its_player_have() {
+    let server = serve_bag("c");
+    let program = compiled("c-bag", "bag");
+    assert_has_taken(&run(&mut at(Command::new(program), &server)));
+}
+
+#[test]
+fn a_program_in_c_sharp_reads_what_a_chest_and_its_player_have() {
+    let Some(program) = compiled_cs("cs-bag", &["csharp/Myriad.cs", "examples/Bag.cs"]) else {
+        return;
+    };
+    let server = serve_bag("cs");
+    assert_has_taken(&run(&mut at(program, &server)));
+}
+
+fn serve_bag(name: &str) -> Server {
+    let folder = folder(&format!("bag-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("logic")).expect("a folder");
+    std::fs::write(folder.join("logic/bag.rs"), BAG_SCRIPT).expect("a script");
+    std::fs::write(folder.join("world.toml"), BAG).expect("a world file");
+    let world = world_file::load(&folder.join("world.toml")).expect("a valid world file");
+    std::fs::remove_dir_all(&folder).expect("the folder is there");
+    Server::start(ServerOptions::local(world)).expect("the server starts")
+}
+
+/// The first thing of the chest is the player's; each line names its holder, and what is within a
+/// bag comes behind it.
+fn assert_has_taken(output: &str) {
+    let lines: Vec<&str> = output.lines().collect();
+    let slot = |line: &str| {
+        let slot = line
+            .split_once(", entity ")
+            .and_then(|(_, slot)| slot.strip_suffix(':'));
+        slot.map(str::to_owned)
+            .unwrap_or_else(|| panic!("no slot in {line:?}: {output}"))
+    };
+    let chest = lines.iter().position(|line| line.starts_with("the chest"));
+    let player = lines.iter().position(|line| line.starts_with("the player"));
+    let (Some(0), Some(player)) = (chest, player) else {
+        panic!("{output}");
+    };
+    let (in_chest, own) = (&lines[1..player], &lines[player + 1..]);
+    let of_chest = format!(", holder {}", slot(lines[0]));
+    let of_player = format!(", holder {}", slot(lines[player]));
+    let top: Vec<&&str> = in_chest
+        .iter()
+        .filter(|line| !line.starts_with("    "))
+        .collect();
+    assert!(top.iter().all(|line| line.contains(&of_chest)), "{output}");
+    assert!(
+        !in_chest.iter().any(|line| line.contains(", own")),
+        "{output}"
+    );
+    let taken = own.first().unwrap_or_else(|| panic!("{output}"));
+    assert!(
+        taken.contains(&of_player) && taken.contains(", own"),
+        "{output}"
+    );
+    let bag = in_chest
+        .iter()
+        .chain(own)
+        .position(|line| line.starts_with("  bag"));
+    let all: Vec<&&str> = in_chest.iter().chain(own).collect();
+    let inner = bag.and_then(|bag| all.get(bag + 1));
+    let has = |line: &str, value: &str| line.contains(value);
+    assert!(
+        bag.is_some_and(|bag| has(all[bag], ", room 2.5")),
+        "{output}"
+    );
+    assert!(
+        inner.is_some_and(|line| line.starts_with("    axe") && has(line, ", wear 3")),
+        "{output}"
+    );
+    assert!(
+        all.iter()
+            .any(|line| line.starts_with("  axe") && has(line, ", wear 9")),
+        "{output}"
+    );
+    // Private attributes are those of its own things.
+    for axe in all.iter().filter(|line| line.contains("axe")) {
+        assert_eq!(has(axe, ", price 7"), has(axe, ", own"), "{output}");
+    }
 }
 
 /// Players can do nothing.
@@ -124,7 +265,7 @@ const STILL: &str = "
 #[test]
 fn a_program_in_c_gets_what_the_world_of_its_bindings_lacks() {
     let server = serve(STILL);
-    let output = walk(Command::new(compiled("c-still")), &server).output();
+    let output = walk(Command::new(compiled("c-still", "walk")), &server).output();
     let output = output.expect("the program starts");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
@@ -137,10 +278,10 @@ fn a_program_in_c_gets_what_the_world_of_its_bindings_lacks() {
     }
 }
 
-/// The program in C, in a folder of this name.
-fn compiled(name: &str) -> PathBuf {
+/// An example in C, in a folder of this name.
+fn compiled(name: &str, example: &str) -> PathBuf {
     let folder = folder(name);
-    let program = folder.join("walk");
+    let program = folder.join(example);
     let library = library();
     let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
     run(Command::new("cc")
@@ -153,7 +294,7 @@ fn compiled(name: &str) -> PathBuf {
             "-o",
         ])
         .arg(&program)
-        .arg(sources.join("examples/walk.c"))
+        .arg(sources.join(format!("examples/{example}.c")))
         .args([OsStr::new("-I"), sources.join("include").as_os_str()])
         .arg(&library)
         .arg(format!(
@@ -165,38 +306,47 @@ fn compiled(name: &str) -> PathBuf {
 
 #[test]
 fn a_program_in_c_sharp_walks() {
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("csharp");
+    let files = ["Myriad.cs", "Bindings.cs", "WalkWorld.cs", "Walk.cs"];
+    let Some(program) = compiled_cs("csharp", &files.map(|file| format!("csharp/{file}"))) else {
+        return;
+    };
     let server = serve(WORLD);
-    let folder = folder("csharp");
+    assert_walked(&run(&mut walk(program, &server)));
+}
+
+/// A program in C#, in a folder of this name; `None` where nothing compiles it.
+fn compiled_cs(name: &str, files: &[impl AsRef<str>]) -> Option<Command> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let files = files.iter().map(|file| sources.join(file.as_ref()));
+    let folder = folder(name);
     let mut program = if is_there("mcs") && is_there("mono") {
-        let program = folder.join("Walk.exe");
+        let program = folder.join("Program.exe");
         run(Command::new("mcs")
             .arg(format!("-out:{}", program.display()))
-            .args(
-                ["Myriad.cs", "Bindings.cs", "WalkWorld.cs", "Walk.cs"]
-                    .map(|file| sources.join(file)),
-            ));
+            .args(files));
         let mut mono = Command::new("mono");
         mono.arg(program);
         mono
     } else if is_there("dotnet") {
+        for file in files {
+            let name = file.file_name().expect("a file");
+            std::fs::copy(&file, folder.join(name)).expect("a copy");
+        }
+        let project = folder.join("Program.csproj");
+        std::fs::copy(sources.join("csharp/Walk.csproj"), &project).expect("a copy");
+        let built = folder.join("built");
         run(Command::new("dotnet")
             .args(["publish", "-o"])
-            .arg(&folder)
-            .arg(sources.join("Walk.csproj"))
-            .arg(format!(
-                "-p:BaseIntermediateOutputPath={}/",
-                folder.join("obj").display()
-            )));
+            .args([&built, &project]));
         let mut dotnet = Command::new("dotnet");
-        dotnet.arg(folder.join("Walk.dll"));
+        dotnet.arg(built.join("Program.dll"));
         dotnet
     } else {
         eprintln!("skipped: neither mcs and mono nor dotnet are installed");
-        return;
+        return None;
     };
     program.env("LD_LIBRARY_PATH", library().parent().expect("a folder"));
-    assert_walked(&run(&mut walk(program, &server)));
+    Some(program)
 }
 
 fn serve(world: &str) -> Server {
@@ -204,9 +354,16 @@ fn serve(world: &str) -> Server {
     Server::start(ServerOptions::local(world)).expect("the server starts")
 }
 
-fn walk(mut program: Command, server: &Server) -> Command {
+fn walk(program: Command, server: &Server) -> Command {
+    let mut program = at(program, server);
+    program.arg(SECONDS);
+    program
+}
+
+/// A program that is to connect to a server.
+fn at(mut program: Command, server: &Server) -> Command {
     let digits = fingerprint(server.certificate()).map(|byte| format!("{byte:02x}"));
-    program.args([&server.address().to_string(), &digits.concat(), SECONDS]);
+    program.args([&server.address().to_string(), &digits.concat()]);
     program
 }
 

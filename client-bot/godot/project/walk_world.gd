@@ -90,8 +90,9 @@ class Seen:
 	func place() -> Variant:
 		return client.place(id)
 
+	## Whether it is the player's own entity, or a thing that this holds, also in other things.
 	func is_own() -> bool:
-		return id == client.own()
+		return client.is_own(id)
 
 	## Empty for an entity without a player, and for a player without a name.
 	func player_name() -> String:

@@ -113,13 +113,14 @@ impl MyriadClient {
     /// The client's entity had died. The client acts as this one from now on.
     #[signal]
     pub(crate) fn reborn(entity: i64);
-    /// An entity is in view from now on.
+    /// An entity is in view from now on, or a thing that the client now sees.
     #[signal]
     pub(crate) fn entered(entity: i64, kind: GString);
-    /// An entity is no longer in view. The client's own one leaves when it dies.
+    /// An entity or a thing is no longer in view. The client's own one leaves when it dies.
     #[signal]
     pub(crate) fn left(entity: i64);
-    /// An attribute of an entity in view has changed, other than its position.
+    /// An attribute of an entity in view has changed, other than its position: of a thing that went to
+    /// somebody else, `holder`.
     #[signal]
     pub(crate) fn changed(entity: i64, attribute: GString, old: f64, new: f64);
     /// A change that the client subscribed to: the command that wanted it, and the entity that
@@ -269,7 +270,41 @@ impl MyriadClient {
         seen.map(|seen| number(seen.id)).collect()
     }
 
-    /// Where an entity is shown; null if it is not in view. The client's own one is ahead of the
+    /// The things that the client sees: what its entity has, what the one holds that this has opened, and
+    /// what others hold for all to see. They have a kind and values, and no place.
+    #[func]
+    fn things(&self) -> PackedInt64Array {
+        let seen = self.view().into_iter().flat_map(|v| v.things().values());
+        seen.map(|seen| number(seen.id)).collect()
+    }
+
+    /// The things among them that an entity, or a thing, holds itself.
+    #[func]
+    fn held_by(&self, holder: i64) -> PackedInt64Array {
+        let held = self.view().into_iter().flat_map(|v| v.held_by(entity(holder)));
+        held.map(|thing| number(thing.id)).collect()
+    }
+
+    /// Who holds a thing; -1: nobody whom the client sees.
+    #[func]
+    fn holder_of(&self, thing: i64) -> i64 {
+        let holder = self.view().and_then(|view| {
+            let (id, column) = (entity(thing), view.schema().holder_column()?);
+            let seen = view.things().get(&id.slot.0).filter(|seen| seen.id == id)?;
+            referenced(view, f64::from(*seen.row.get(column)?))
+        });
+        holder.map_or(NO_ENTITY, number)
+    }
+
+    /// Whether this is the client's own entity, or a thing that this holds, also in other things.
+    #[func]
+    fn is_own(&self, of: i64) -> bool {
+        let id = entity(of);
+        let seen = self.view().map(|view| (view, view.get(id.slot)));
+        seen.is_some_and(|(view, seen)| seen.is_some_and(|seen| seen.id == id && view.is_own(seen)))
+    }
+
+    /// Where an entity is shown; null if it is not in view, and for a thing. The client's own one is ahead of the
     /// server, as its commands predict; all others are interpolated.
     #[func]
     fn place(&self, of: i64) -> Variant {

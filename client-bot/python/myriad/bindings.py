@@ -103,6 +103,9 @@ def differing(needed: list[Line], found: list[Line]) -> list[str]:
     return differences
 
 
+Kind = TypeVar("Kind", bound="Seen")
+
+
 class Seen:
     """An entity in view, or what the whole world shares. Without its entity, it has zeros."""
 
@@ -128,8 +131,25 @@ class Seen:
 
     @property
     def is_own(self) -> bool:
-        own = self.view.own
-        return (own["slot"], own["generation"]) == (self.slot, self.generation)
+        """Whether it is the client's own, or a thing that this holds, also in other things."""
+        own, one = self.view.own, self
+        # Things hold only those of kinds behind theirs.
+        for _ in self.view.world.schema["kinds"]:
+            if (own["slot"], own["generation"]) == (one.slot, one.generation):
+                return True
+            thing = self.view.things.get(one.slot)
+            holder = thing and referenced(self.view, thing.values.get(self.view.world.holder(), NONE))
+            if not holder:
+                return False
+            one = holder
+        return False
+
+    def held(self, of: type[Kind]) -> list[Kind]:
+        """The things of a kind that it holds itself, as far as the client sees them, by slot."""
+        names = [kind["name"] for kind in self.view.world.schema["kinds"]]
+        things = ((slot, self.view.things[slot]) for slot in self.view.held_by(self.slot))
+        return [of(self.view, slot, thing.generation, thing.values) for slot, thing in things
+                if names[thing.kind] == of.NAME]
 
     @property
     def position(self) -> tuple[float, ...]:
@@ -166,24 +186,21 @@ def column_of(view: View, attribute: str) -> int:
 def referenced(view: View, reference: int) -> Seen | None:
     """The entity in view that a value stands for."""
     slot = reference & 0xffffff
-    found = view.entities.get(slot)
+    found = view.found(slot)
     if reference == NONE or not found or found.generation & 0xff != reference >> 24 & 0xff:
         return None
     return Seen(view, slot, found.generation, found.values)
 
 
-Kind = TypeVar("Kind", bound=Seen)
-
-
 class Entities(Generic[Kind]):
-    """The entities of a kind in view."""
+    """The entities of a kind in view, or all things of one."""
 
     def __init__(self, view: View, of: type[Kind]) -> None:
         self.view, self.of = view, of
 
     def __iter__(self) -> Iterator[Kind]:
         names = [kind["name"] for kind in self.view.world.schema["kinds"]]
-        for slot, entity in list(self.view.entities.items()):
+        for slot, entity in [*self.view.entities.items(), *self.view.things.items()]:
             if names[entity.kind] == self.of.NAME:
                 yield self.of(self.view, slot, entity.generation, entity.values)
 
@@ -216,7 +233,7 @@ def changed(view: View, content: dict[str, Any]) -> list[tuple[dict[str, Any], i
     """The attributes of a message `state`, with their values before and after. Half of a number
     of 64 bits changes with the other one."""
     after, columns = dict(content["values"]), view.world.columns
-    found = view.entities.get(content["slot"])
+    found = view.found(content["slot"])
     now = found.values if found else {}
     numbers: dict[int, tuple[int, int]] = {}
     for column in after:

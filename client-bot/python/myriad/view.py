@@ -143,9 +143,13 @@ class View:
         message["old"] = {column: values.get(column, 0) for column, _ in message["values"]}
         values.update(message["values"])
 
+    def found(self, slot: int) -> Entity | None:
+        """The entity in view, or the thing, in a slot."""
+        return self.things.get(slot, self.entities.get(slot))
+
     def held_by(self, slot: int) -> list[int]:
         """The slots of the things that an entity, or a thing, holds itself, ascending."""
-        column, holder = self.world.holder(), self.things.get(slot, self.entities.get(slot))
+        column, holder = self.world.holder(), self.found(slot)
         if holder is None:
             return []
         reference = (holder.generation & 0xff) << 24 | slot

@@ -4,14 +4,15 @@ use client_core::View;
 use shared::world::attribute::AttributeType;
 use shared::{CommandKind, EntityRef, Fixed, Schema};
 
-use super::{Behaviour, Dice, Input};
+use super::{Behaviour, Dice, Input, Word};
 
 /// Sends random commands of the world's schema, right and wrong ones. Wrong are entities
 /// that are dead or were never born, and numbers that make no sense; all of them fit the
-/// wire, so that no session ends. Asks for the world's rankings.
+/// wire, so that no session ends. Gives texts of its own. Asks for the world's rankings.
 pub struct Any {
     commands: Vec<(CommandKind, Vec<AttributeType>)>,
     symbols: usize,
+    text_bytes_max: usize,
     has_asked: bool,
 }
 
@@ -22,6 +23,7 @@ impl Any {
         Any {
             commands: sent.map(|c| (c.kind, types(c))).collect(),
             symbols: schema.symbols.len(),
+            text_bytes_max: schema.text_bytes_max() as usize,
             has_asked: false,
         }
     }
@@ -64,11 +66,37 @@ impl Behaviour for Any {
                 dice,
             };
             let words = types.iter().map(|&ty| self.word(ty, &mut numbers));
-            if let Some(words) = words.collect::<Option<Vec<i32>>>() {
+            let Some(words) = words.collect::<Option<Vec<i32>>>() else {
+                continue;
+            };
+            // A server takes few texts of a client.
+            if types.contains(&AttributeType::Text) && dice.below(TEXTS_PERIOD) == 0 {
+                let words = types.iter().zip(words).map(|(ty, word)| match ty {
+                    AttributeType::Text => Word::Text(text(dice, self.text_bytes_max)),
+                    _ => Word::Number(word),
+                });
+                input.texts.push((*kind, words.collect()));
+            } else {
                 input.command(*kind, &words);
             }
         }
     }
+}
+
+/// A text of at most so many bytes: often a few letters, now and then as long as may be.
+fn text(dice: &mut Dice, bytes_max: usize) -> String {
+    let letters = match dice.below(4) {
+        0 => bytes_max,
+        _ => dice.below(12),
+    };
+    let mut text = String::new();
+    for _ in 0..letters {
+        let letter = LETTERS[dice.below(LETTERS.len())];
+        if text.len() + letter.len_utf8() <= bytes_max {
+            text.push(letter);
+        }
+    }
+    text
 }
 
 /// The types and bounds of a command's numbers.
@@ -128,9 +156,13 @@ impl Numbers<'_> {
 
     fn entity(&mut self) -> i32 {
         let (entities, things) = (self.view.entities(), self.view.things());
-        let seen = self.dice.below(entities.len() + things.len());
-        let all = entities.values().chain(things.values());
-        let seen = all.map(|entity| entity.id).nth(seen);
+        // Where there are things, half of what is named are some: in a crowd they are few.
+        let all = match !things.is_empty() && self.dice.below(2) == 0 {
+            true => things,
+            false => entities,
+        };
+        let seen = all.values().nth(self.dice.below(all.len()));
+        let seen = seen.map(|entity| entity.id);
         match (self.dice.below(8), seen) {
             (0, _) | (_, None) => self.wild(),
             (1, _) => EntityRef::NONE.0,
@@ -153,6 +185,11 @@ impl Numbers<'_> {
         }
     }
 }
+
+/// One in so many commands that take texts gives some.
+const TEXTS_PERIOD: usize = 4;
+/// Of one to four bytes in UTF-8.
+const LETTERS: [char; 12] = ['a', 'e', 'n', 'T', '7', '!', 'ü', 'ß', 'ж', 'λ', '語', '🌲'];
 
 /// Whole numbers go from -2 to a few above 0.
 const SMALL: usize = 12;

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use shared::{AttributeType, EntityId, EntityRef, Schema, Tick};
 
 use super::findings::Findings;
+use super::possession::{Possession, PossessionLog};
 use super::{FinalView, History};
 
 /// The things that a bot sees.
@@ -17,6 +18,7 @@ pub struct BagLog {
     /// What the own entity refers to, by column.
     references: FxHashMap<u16, EntityRef>,
     own: EntityId,
+    possessions: PossessionLog,
     checked: Tick,
 }
 
@@ -37,6 +39,7 @@ impl BagLog {
             things: FxHashMap::default(),
             references: FxHashMap::default(),
             own: EntityId::NONE,
+            possessions: PossessionLog::default(),
             checked: Tick(0),
         }
     }
@@ -61,9 +64,11 @@ impl BagLog {
             Message::Enter {
                 entity,
                 kind,
+                own,
                 values,
                 ..
             } if self.schema.is_thing(*kind) => {
+                self.possessions.enter(*entity, *own, tick);
                 self.check_values((findings, bot), *kind, values);
                 let of_holder = values.iter().find(|(column, _)| *column == holder);
                 let thing = Thing {
@@ -104,9 +109,17 @@ impl BagLog {
                 }
                 false
             }
-            Message::Leave(slot) => self.things.remove(&slot.0).is_some(),
+            Message::Leave(slot) => {
+                self.possessions.leave(*slot, tick);
+                self.things.remove(&slot.0).is_some()
+            }
             _ => false,
         }
+    }
+
+    /// When which things were the bot's.
+    pub fn possessions(&self, newest: Tick) -> Vec<Possession> {
+        self.possessions.finish(newest)
     }
 
     fn note_references(&mut self, values: &[(u16, i32)]) {

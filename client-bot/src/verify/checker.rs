@@ -10,11 +10,13 @@ use shared::{Course, EntityId, Schema, Slot, Tick};
 
 use super::bag::BagLog;
 use super::history::{HISTORY_TICKS, History};
+use super::possession::Possession;
 use super::record::BotRecord;
 use super::regions::RegionLog;
 use super::sight::Placed;
 use super::spot::{Spot, SpotLog};
 use super::standings::Standings;
+use super::texts::TextLog;
 use crate::behaviour::Request;
 use suspects::{Misplaced, Missing, Suspects};
 
@@ -51,6 +53,7 @@ pub struct Checker {
     reborn: Option<Tick>,
     standings: Standings,
     bag: BagLog,
+    texts: TextLog,
 }
 
 /// Where an entity was in some tick.
@@ -121,6 +124,7 @@ impl Checker {
             reborn: None,
             standings: Standings::default(),
             bag: BagLog::new(schema),
+            texts: TextLog::default(),
         }
     }
 
@@ -132,6 +136,11 @@ impl Checker {
     /// Notes a request that the bot sends.
     pub fn request(&mut self, number: u32, request: Request) {
         self.requests.push_back((number, request));
+    }
+
+    /// Notes a text that the bot gives with a request.
+    pub fn give_text(&mut self, request: u32, text: String) {
+        self.texts.give(request, text);
     }
 
     /// From where the bot sees, if it is a spectator and its point rests.
@@ -151,6 +160,11 @@ impl Checker {
     pub fn touched_after(&self, tick: Tick) -> Vec<u32> {
         let touched = self.touched.iter().filter(|touched| *touched.1 > tick);
         touched.map(|(&slot, _)| slot).collect()
+    }
+
+    /// When which things were the bot's, by now.
+    pub fn possessions(&self, now: Tick) -> Vec<Possession> {
+        self.bag.possessions(now)
     }
 
     /// The bot's regions at the end, and its record.
@@ -216,7 +230,13 @@ impl Checker {
                 self.reborn = Some(tick);
                 history.register(self.bot, *entity);
             }
+            // Only those that are rejected have no text.
+            Message::Answer(answer) if self.texts.reject(answer.request) => {}
             Message::Answer(answer) => self.answer(history, tick, answer),
+            Message::Texts { request, texts } => {
+                let all = (&history.findings, &history.texts);
+                self.texts.take(all, self.bot, *request, texts);
+            }
             Message::Ranking(standing) => {
                 self.standings
                     .judge(&history.findings, self.entity, standing);
@@ -229,7 +249,6 @@ impl Checker {
             | Message::Servers(_)
             | Message::Restart
             | Message::Layer { .. }
-            | Message::Texts { .. }
             | Message::Edits(_)
             | Message::Name { .. }
             | Message::Talk(_) => {}

@@ -11,6 +11,7 @@ use shared::{EntityId, Schema, Slot, Tick};
 
 use super::findings::Findings;
 use super::sight::Sight;
+use super::texts::KnownTexts;
 
 /// Own positions of all bots, as each received them. All threads read and write it.
 pub struct History {
@@ -40,6 +41,7 @@ pub struct History {
     granted: AtomicU64,
     /// The reason of the first refusal.
     refusal: Mutex<Option<String>>,
+    pub texts: KnownTexts,
     pub findings: Findings,
 }
 
@@ -86,6 +88,7 @@ impl History {
                 .collect(),
             granted: AtomicU64::new(0),
             refusal: Mutex::new(None),
+            texts: KnownTexts::default(),
             findings: Findings::default(),
         }
     }

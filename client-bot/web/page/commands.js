@@ -33,10 +33,10 @@ export class Commands {
 
   /** A command as a form: a field for each word. */
   #form(command, number, context) {
-    const fields = command.words.map((word) => this.#field(word));
+    const entities = command.words.filter((word) => word.type === "entity");
+    const fields = command.words.map((word) => this.#field(word, entities));
     const key = number < 9 ? element("kbd", {}, String(number + 1)) : "";
-    const wantsTarget = command.words.some((word) => word.type === "entity");
-    const aim = wantsTarget ? element("span", { className: "aim", title: "for the chosen entity" }, "◎") : "";
+    const aim = entities.length ? element("span", { className: "aim", title: "for the chosen entity" }, "◎") : "";
     const button = element("button", { type: "submit", title: `give ${command.name}` }, aim, command.name, key);
     const form = element("form", { className: "command" }, button);
     const labels = fields.map((field) => field.label).filter(Boolean);
@@ -52,10 +52,10 @@ export class Commands {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#open(null);
-      const { selected, place } = context();
+      const { chosen, place } = context();
       const words = fields.map((field, index) => {
         const axis = command.point === null ? -1 : index - command.point;
-        return field.value(selected, axis >= 0 && axis < this.#schema.size.length ? place?.[axis] : undefined);
+        return field.value(chosen, axis >= 0 && axis < this.#schema.size.length ? place?.[axis] : undefined);
       });
       const missing = words.findIndex((word) => word === null);
       if (missing >= 0) this.#say(`${command.name}: choose an entity for ${command.words[missing].name}`);
@@ -76,8 +76,11 @@ export class Commands {
     form?.querySelector(".fields input, .fields select")?.focus();
   }
 
-  /** A word's field, and its value in the engine's own numbers. An entity has none: it is chosen. */
-  #field(word) {
+  /**
+   * A word's field, and its value in the engine's own numbers. An entity has none: it is chosen. One
+   * that stands alone is the last that was chosen, a thing; of several, that comes behind its holder.
+   */
+  #field(word, entities) {
     const label = (input) => element("label", {}, element("span", {}, word.name), input);
     switch (word.type) {
       case "bool": {
@@ -94,7 +97,10 @@ export class Commands {
         return { label: label(input), value: () => input.value };
       }
       case "entity":
-        return { label: null, value: (selected) => selected };
+        return {
+          label: null,
+          value: (chosen) => (entities.length > 1 ? chosen[entities.indexOf(word)] : null) ?? chosen.at(-1) ?? null,
+        };
       case "fixed": {
         const input = element("input", { type: "number", step: "any", placeholder: "0" });
         const raw = (units) => Math.max(-(2 ** 31), Math.min(2 ** 31 - 1, Math.round(units * ONE)));

@@ -22,7 +22,7 @@ const VIEWER = Math.floor(Math.random() * 2 ** 32);
 const now = () => performance.now();
 const canvas = document.getElementById("canvas");
 const keys = new Set();
-const shown = { schema: null, own: null, frames: 0, fps: 0, since: now(), retryAt: null, lost: null, walk: null, bar: -1, steered: "" };
+const shown = { schema: null, own: null, frames: 0, fps: 0, since: now(), retryAt: null, lost: null, thing: null, walk: null, bar: -1, steered: "" };
 const game = await load("game.wasm");
 const options = new URLSearchParams(location.hash.slice(1));
 const forced = options.get("transport");
@@ -35,7 +35,7 @@ const layers = new Layers(game, location.href, (layers) => {
 });
 const log = new Log(document.getElementById("log"));
 const banners = new Banners();
-const panel = new Panel();
+const panel = new Panel(choose);
 const commands = new Commands(give, complain);
 
 function begin() {
@@ -56,11 +56,22 @@ function complain(text) {
   banners.toast(text);
 }
 
-/** What commands' fields stand for. */
+/** Chooses a thing; none, if it was chosen. */
+function choose(slot) {
+  shown.thing = chosenThing()?.slot === slot ? null : game.entity(slot);
+}
+
+/** The chosen thing, if the player still sees it. */
+function chosenThing() {
+  const thing = shown.thing && game.entity(shown.thing.slot);
+  return thing?.reference === shown.thing?.reference ? thing : null;
+}
+
+/** What commands' fields stand for: the chosen entity and the chosen thing, as far as there are any. */
 function context() {
   const chosen = scene.selected === null ? null : game.entity(scene.selected);
   const place = chosen?.place ?? scene.goal ?? shown.own;
-  return { selected: chosen ? chosen.reference : null, place };
+  return { chosen: [chosen, chosenThing()].filter(Boolean).map(({ reference }) => reference), place };
 }
 
 function give(command, words) {
@@ -272,7 +283,7 @@ function frame() {
     const world = shown.schema?.world;
     const shared = world == null ? null : game.entity(world);
     panel.showRankings(game.rankings());
-    if (shown.schema) panel.showEntities(own, chosen, shared, shown.schema.attributes[shown.bar]?.name);
+    if (shown.schema) panel.showEntities(own, chosen, chosenThing(), shared, shown.schema.attributes[shown.bar]?.name);
   }
   requestAnimationFrame(frame);
 }
@@ -299,8 +310,8 @@ onPointers(canvas, {
   aim: (x, y) => [scene.entityAt(x, y), scene.placeAt(x, y)],
   act: ([slot, place]) => {
     document.activeElement?.blur();
-    if (slot !== null) scene.selected = slot;
-    else go(place);
+    if (slot === null) go(place);
+    else [scene.selected, shown.thing] = [slot, null];
   },
 });
 document.getElementById("talk-form").addEventListener("submit", (event) => {

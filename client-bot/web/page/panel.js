@@ -1,6 +1,6 @@
 // The player, the chosen one, and the drawer: connection, world, all values.
 
-import { element, find } from "./elements.js";
+import { element, find, show } from "./elements.js";
 import { paintFigure } from "./look.js";
 
 const HISTORY = 60;
@@ -13,7 +13,11 @@ export class Panel {
   #history = [];
   #bytes = { at: 0, count: 0, rate: 0 };
 
-  constructor() {
+  /** `choose` is called with the slot of a thing that is pressed. */
+  constructor(choose) {
+    for (const id of ["own", "chosen"]) {
+      find(id).addEventListener("click", ({ target }) => target.dataset.slot && choose(Number(target.dataset.slot)));
+    }
     const open = (isOpen) => {
       find("drawer").hidden = !isOpen;
       document.body.classList.toggle("has-drawer", isOpen);
@@ -43,17 +47,20 @@ export class Panel {
     showBar(find("chosen-bar"), chosen, chosenRange);
   }
 
-  /** What the player, the chosen one and the world have. `bar` is the name of what bars show. */
-  showEntities(own, chosen, shared, bar) {
+  /** What the player, the chosen one, the chosen thing and the world have. `bar` is the name of what bars show. */
+  showEntities(own, chosen, thing, shared, bar) {
     find("shared-card").hidden = !shared;
     if (shared) find("shared").replaceChildren(...this.#values(shared.values));
-    find("own").replaceChildren(...this.#rows(own));
+    show(find("own"), this.#rows(own, thing));
     find("own-name").textContent = own?.name ?? "you";
-    find("chosen-card").hidden = find("chosen-all").hidden = !chosen;
-    if (!chosen) return;
-    find("chosen-name").textContent = chosen.name ?? `${chosen.kind} ${chosen.slot}`;
-    find("chosen-few").replaceChildren(...this.#values(chosen.values.filter(([name]) => name !== bar).slice(0, FEW)));
-    find("chosen").replaceChildren(...this.#rows(chosen));
+    const both = [chosen, thing].filter(Boolean);
+    find("chosen-card").hidden = !both.length;
+    find("chosen-all").hidden = !chosen;
+    if (!both.length) return;
+    find("chosen-name").textContent = both.map(({ name, kind, slot }) => name ?? `${kind} ${slot}`).join(" · ");
+    const few = valuesOf(thing ?? chosen).filter(([name]) => name !== bar);
+    find("chosen-few").replaceChildren(...this.#values(few.slice(0, FEW)));
+    if (chosen) show(find("chosen"), this.#rows(chosen, thing));
   }
 
   /** The first ones of each ranking, and the player's place. */
@@ -66,21 +73,11 @@ export class Panel {
     );
   }
 
-  #rows(entity) {
+  #rows(entity, thing) {
     if (!entity) return [element("p", { className: "faint" }, "not in the world")];
     const place = entity.place?.slice(0, this.#schema.size.length).map((at) => at.toFixed(1)).join(", ");
     const rows = [[entity.kind, `#${entity.slot}`], ["place", place ?? ""], ...entity.values];
-    return [...this.#values(rows), ...this.#bag(entity)];
-  }
-
-  /** What an entity has, each thing with what it has itself. */
-  #bag({ things }) {
-    if (!things.length) return [];
-    const row = (thing) => {
-      const values = thing.values.filter(([name]) => name !== "holder").map(([name, value]) => `${name} ${value}`);
-      return element("li", {}, [thing.kind, ...values].join(" · "), ...this.#bag(thing));
-    };
-    return [element("ul", { className: "bag" }, ...things.map(row))];
+    return [...this.#values(rows), ...bagOf(entity, thing?.slot)];
   }
 
   #values(rows) {
@@ -118,6 +115,31 @@ export class Panel {
     const states = { dead: "you are dead", playing: quality.round_trip_ms === null ? "in the world" : figures["round-trip"], unstable: "unstable", waiting: "not connected" };
     find("state").textContent = states[state];
   }
+}
+
+/** What is said of a thing: where it is in the list says who holds it. */
+const valuesOf = ({ values }) => values.filter(([name]) => name !== "holder");
+
+/** What an entity has, each thing with what it has itself; the like are one line. */
+function bagOf({ things }, chosen) {
+  if (!things.length) return [];
+  const lines = new Map();
+  for (const thing of things) {
+    const text = [thing.kind, ...valuesOf(thing).map(([name, value]) => `${name} ${value}`)].join(" · ");
+    const key = thing.things.length ? thing.slot : text;
+    const line = lines.get(key) ?? { text, things: [] };
+    line.things.push(thing);
+    lines.set(key, line);
+  }
+  const rows = [...lines.values()].map(({ text, things }) => {
+    const slots = things.map(({ slot }) => slot);
+    const isChosen = slots.includes(chosen);
+    const button = element("button", { type: "button" }, slots.length > 1 ? `${text} ×${slots.length}` : text);
+    button.dataset.slot = isChosen ? chosen : slots[0];
+    button.setAttribute("aria-pressed", String(isChosen));
+    return element("li", {}, button, ...bagOf(things[0], chosen));
+  });
+  return [element("ul", { className: "bag" }, ...rows)];
 }
 
 function showBar(bar, share, range) {

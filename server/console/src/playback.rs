@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | [`ticks`] | the ticks, by their number; [`recorded`] and [`persistent`] read them |
 //! | [`contents`] | the world, its first state and the range of its ticks |
-//! | [`names`] | the names of players |
+//! | [`names`], [`texts`] | the names of players; what handles of texts stand for |
 //! | [`shelf`] | snapshots in a folder beside the recording |
 //! | [`surveyor`] | the thread that runs all ticks once, and makes the snapshots |
 //! | [`player`] | the state at any position |
@@ -27,6 +27,7 @@ pub mod player;
 pub mod recorded;
 pub mod shelf;
 pub mod surveyor;
+pub mod texts;
 pub mod ticks;
 
 pub use moment::Moment;

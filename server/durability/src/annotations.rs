@@ -14,6 +14,21 @@ pub struct Annotations {
     pub said: Vec<Saying>,
 }
 
+impl Annotations {
+    /// The texts of attributes that clients gave, by their handles.
+    pub fn texts(&self) -> Vec<(TextHandle, Text)> {
+        let said = self.said.iter();
+        let texts = said.filter_map(|saying| match saying.to {
+            Recipients::Attributes(handle) => Some((handle, saying.text.clone())),
+            Recipients::Near
+            | Recipients::Channel(_)
+            | Recipients::One(_)
+            | Recipients::Everybody => None,
+        });
+        texts.collect()
+    }
+}
+
 /// A client row stands for another client from this tick on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonChange {

@@ -59,7 +59,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/worlds/interest.md", 140),
     ("server/worlds/sight.md", 120),
     ("client-bot/README.md", 215),
-    ("client-bot/bindings.md", 140),
+    ("client-bot/bindings.md", 144),
     ("client-bot/load-tests.md", 190),
     ("client-bot/losses.md", 60),
     ("client-bot/networks.md", 125),

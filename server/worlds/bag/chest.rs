@@ -1,4 +1,4 @@
-//! Chests, which all who stand by them share.
+//! Chests, which all who stand by them share, and bags.
 
 #[range(0.0, 60.0)]
 const REACH: Fixed = 4.0;
@@ -6,11 +6,16 @@ const REACH: Fixed = 4.0;
 #[range(0, 100)]
 const STOCK: i32 = 6;
 
+/// Of more bags in the world, chests have no new ones.
+#[range(0, 1000)]
+const BAGS: i32 = 100;
+
 /// Fills a chest a little.
 #[command(rules)]
 fn stock(me: Entity) {
     if count_held(me, "wood") < STOCK { spawn(Wood { holder: me }); }
     if count_held(me, "stone") < STOCK { spawn(Stone { holder: me }); }
+    if count_held(me, "bag") == 0 && count("bag") < BAGS { spawn(Bag { holder: me }); }
 }
 
 /// Clients see how much is in it.
@@ -58,6 +63,13 @@ fn pack(me: Entity) {
     }
 }
 
+/// Takes all out of a bag.
+#[command(clients)]
+fn unpack(me: Entity, bag: Entity) {
+    require(bag.holder == me, "it is not yours");
+    for it in held_by(bag) { it.holder = me; }
+}
+
 #[test]
 fn of_two_who_grab_one_thing_one_has_it() {
     let chest = spawn("chest", point(50.0, 50.0));
@@ -96,6 +108,9 @@ fn a_bag_is_packed() {
     ticks(1);
     assert_eq(count_held(ann), 1);
     assert_eq(count_held(bag), 2);
+    send(unpack(ann, bag));
+    ticks(1);
+    assert_eq(count_held(ann), 3);
 }
 
 #[test]

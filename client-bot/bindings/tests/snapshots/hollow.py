@@ -421,7 +421,7 @@ class World:
     def entity(self, seen: Seen) -> Any:
         """An entity in view as one of its kind."""
         view = self.client.view
-        found = view.entities.get(seen.slot)
+        found = view.found(seen.slot)
         kind = view.world.schema["kinds"][found.kind]["name"] if found else ""
         return KINDS.get(kind, Seen)(view, seen.slot, seen.generation, found.values if found else {})
 
@@ -435,7 +435,7 @@ class World:
         view = self.client.view
         schema = view.world.schema
         if name == "state" and "old" in content:
-            found = view.entities.get(content["slot"])
+            found = view.found(content["slot"])
             entity = self.entity(Seen(view, content["slot"], found.generation if found else 0, {}))
             return [CHANGES[own["name"]](entity, value(view, own["ty"], old, Symbol),
                                          value(view, own["ty"], new, Symbol))

@@ -6,7 +6,7 @@
 use std::ops::Deref;
 
 use client_bot::bindings::{self, Argument, Entities, News, Plays, Seen, Sight, Symbols};
-use client_bot::client_core::{Event as ClientEvent, GameOptions, NamedEvent};
+use client_bot::client_core::{Event as ClientEvent, GameOptions, GivenCommand, NamedEvent};
 use client_bot::named::NamedError;
 use client_bot::shared::{EntityId, Tick};
 
@@ -412,7 +412,8 @@ impl<'a> Deref for Entity<'a> {
     }
 }
 
-/// The commands that a client can give. Each gives its sequence number.
+/// The commands that a client can give. Each gives its sequence number; one with texts goes out once
+/// the server has these.
 pub struct Commands<'a, C>(&'a mut C);
 
 impl<C: Plays> Commands<'_, C> {
@@ -589,8 +590,8 @@ impl Symbols for Symbol {
     }
 }
 
-impl From<Symbol> for Argument {
-    fn from(symbol: Symbol) -> Argument {
+impl From<Symbol> for Argument<'_> {
+    fn from(symbol: Symbol) -> Self {
         Argument::Symbol(symbol.name())
     }
 }

@@ -4,16 +4,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use client_core::{Game, Quotas, View, ViewCounts};
+use client_core::{Argument, Game, GivenCommand, Quotas, View, ViewCounts};
 use quic::Link;
-use shared::Tick;
+use shared::{CommandKind, Tick};
 
-use crate::behaviour::{Behaviour, Dice, Input, Request, Scripted, Spectate, compile};
+use crate::behaviour::{Behaviour, Dice, Input, Request, Scripted, Spectate, Word, compile};
 use crate::carrier;
 use crate::swarm::crew::Crew;
 use crate::swarm::latency::Unprocessed;
 use crate::swarm::state::SwarmState;
-use crate::verify::{Checker, FinalView, History};
+use crate::verify::{Checker, FinalView, History, OwnText};
 
 /// A bot that is welcomed, in one connection.
 pub struct Playing {
@@ -168,6 +168,13 @@ impl Playing {
                 self.unprocessed.send(sequence, given, self.period);
             }
         }
+        for (kind, words) in &input.texts {
+            if let Some(sequence) = self.send_texts(game, *kind, words) {
+                sent += 1;
+                self.commanded = sequence;
+                self.unprocessed.send(sequence, given, self.period);
+            }
+        }
         if sent == 0 {
             self.unprocessed.pause();
         }
@@ -181,6 +188,34 @@ impl Playing {
             crew.tally.views_seen += 1;
         }
         crew.wake_at(link.handle(), self.next_turn(game, now));
+    }
+
+    /// Gives a command with texts. Its number, if it need not wait for them.
+    fn send_texts(&mut self, game: &mut Game, kind: CommandKind, words: &[Word]) -> Option<u32> {
+        let arguments = words.iter().map(|word| match word {
+            Word::Number(number) => Argument::Word(*number),
+            Word::Text(text) => Argument::Text(text),
+        });
+        let arguments: Vec<Argument<'_>> = arguments.collect();
+        let last = match game.command_with(kind, &arguments) {
+            Ok(GivenCommand::Queued(sequence)) => return Some(sequence),
+            Ok(GivenCommand::Waits(last)) => last,
+            // Too many wait already.
+            Err(_) => return None,
+        };
+        // A request for each text that is not empty.
+        let texts = words.iter().rev().filter_map(|word| match word {
+            Word::Text(text) if !text.is_empty() => Some(text),
+            _ => None,
+        });
+        let requests = (0..).map(|back| last.wrapping_sub(back));
+        let texts: Vec<(u32, &String)> = requests.zip(texts).collect();
+        for (request, text) in texts.into_iter().rev() {
+            if let Some(checker) = &mut self.checker {
+                checker.give_text(request, text.clone());
+            }
+        }
+        None
     }
 
     fn send_request(&mut self, game: &mut Game, request: Request) {
@@ -262,6 +297,7 @@ impl Playing {
         let is_dead = view.is_dead() || checker.is_newborn(newest);
         let touched = checker.touched_after(second_ago);
         let spot = checker.spot(newest);
+        let possessions = checker.possessions(newest);
         let (regions, record) = checker.finish(history);
         Some(FinalView {
             bot: number,
@@ -270,6 +306,8 @@ impl Playing {
             newest,
             entities: view.entities().clone(),
             things: view.things().clone(),
+            possessions,
+            texts: OwnText::all_of(view),
             touched,
             regions,
             spot,

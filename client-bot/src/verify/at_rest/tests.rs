@@ -107,6 +107,8 @@ fn view(
         newest: Tick(1000),
         entities: session.view().entities().clone(),
         things: session.view().things().clone(),
+        possessions: vec![],
+        texts: vec![],
         touched: vec![],
         regions: vec![],
         spot,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use durability::annotations::PersonChange;
 use gpu_kernels::{Frame, Snapshot, StateHash};
-use shared::{Schema, WorldConfig};
+use shared::world::words::TextHandle;
+use shared::{Schema, Text, WorldConfig};
 
 use super::difference::differing_parts;
 
@@ -17,6 +18,8 @@ pub struct Contents {
     pub snapshot: Option<Snapshot>,
     /// The clients before the first tick.
     pub people: Vec<PersonChange>,
+    /// The texts before the first tick.
+    pub texts: Vec<(TextHandle, Text)>,
     /// The first tick, and the one behind the last.
     pub first: u64,
     pub end: u64,
@@ -31,6 +34,8 @@ pub struct ReadTick {
     pub frame: Arc<Frame>,
     /// Clients that were admitted.
     pub people: Vec<PersonChange>,
+    /// Texts that clients gave.
+    pub texts: Vec<(TextHandle, Text)>,
     pub written: RecordedHash,
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use frontend::mirror::Spot;
 use gpu_kernels::{SlotState, Snapshot, Target, TickOutput, Trace};
-use shared::{ClientRow, EntityId, Fixed, Slot, WorldConfig};
+use shared::{ClientRow, EntityId, EntityRef, Fixed, Slot, WorldConfig};
 
 /// The world at a position of a recording.
 pub struct Moment {
@@ -121,6 +121,27 @@ impl Moment {
                 position,
             }
         })
+    }
+
+    /// By holder: the slots of its things, ascending. One that can't hold a thing has none.
+    pub fn held(&self) -> HashMap<Slot, Vec<Slot>> {
+        let schema = &self.world.schema;
+        let mut held: HashMap<Slot, Vec<Slot>> = HashMap::new();
+        let Some(column) = schema.holder_column() else {
+            return held;
+        };
+        for thing in self.spots().filter(|spot| schema.is_thing(spot.kind)) {
+            let slot = thing.entity.slot;
+            let reference = EntityRef(self.row(slot)[column]);
+            let holder = self.spot(reference.slot());
+            let holder = holder.filter(|holder| {
+                holder.entity.reference() == reference && schema.can_hold(holder.kind, thing.kind)
+            });
+            if let Some(holder) = holder {
+                held.entry(holder.entity.slot).or_default().push(slot);
+            }
+        }
+        held
     }
 
     /// All attributes of a slot.

@@ -50,6 +50,7 @@ impl Persistent {
         let contents = Contents {
             identity: crc32c::crc32c(&codec::to_bytes(&beginning)),
             people: people.collect(),
+            texts: body.roster.texts.into_iter().collect(),
             world: body.world,
             snapshot: Some(body.snapshot),
             first: head.tick,
@@ -93,6 +94,7 @@ impl Persistent {
         self.log = Some(log);
         Ok(ReadTick {
             frame: record.entry.frame,
+            texts: record.entry.annotations.texts(),
             people: record.entry.annotations.people,
             written,
         })

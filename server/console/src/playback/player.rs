@@ -15,6 +15,7 @@ use super::moment::Moment;
 use super::names::Names;
 use super::shelf::{SHELF_BYTES_MAX, Shelf};
 use super::surveyor::{self, Progress, SharedProgress, Surveyor, restore};
+use super::texts::Texts;
 use super::ticks::Ticks;
 
 /// Plays a recording or a persistent world.
@@ -26,6 +27,7 @@ pub struct Player {
     shelf: Arc<Shelf>,
     progress: SharedProgress,
     names: Arc<Names>,
+    texts: Arc<Texts>,
     /// Where the backend is; `None` after an error.
     position: Option<u64>,
     world: Arc<WorldConfig>,
@@ -66,12 +68,14 @@ impl Player {
         }));
         let names = Arc::new(Names::default());
         names.note(0, &contents.people);
+        let texts = Arc::new(Texts::default());
+        texts.note(&contents.texts);
         let surveyor = Surveyor::new(
             ticks.again()?,
             surveyed,
             shelf.clone(),
             progress.clone(),
-            names.clone(),
+            (names.clone(), texts.clone()),
         );
         let player = Player {
             ticks,
@@ -80,6 +84,7 @@ impl Player {
             shelf,
             progress,
             names,
+            texts,
             position: Some(contents.first),
             world: Arc::new(world),
             recent: VecDeque::new(),
@@ -104,6 +109,11 @@ impl Player {
     /// The names of players, up to the position of the surveyor.
     pub fn names(&self) -> Arc<Names> {
         self.names.clone()
+    }
+
+    /// The texts that clients gave, likewise.
+    pub fn texts(&self) -> Arc<Texts> {
+        self.texts.clone()
     }
 
     /// The state at a position. Fails with a sentence where the ticks were not run up to it,

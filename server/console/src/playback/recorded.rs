@@ -51,6 +51,7 @@ impl Recorded {
             world: reader.config.clone(),
             snapshot: None,
             people: vec![],
+            texts: vec![],
             first: 0,
             end,
             identity: crc32c::crc32c(&head),
@@ -88,6 +89,7 @@ impl Recorded {
                 self.next = tick + 1;
                 Ok(ReadTick {
                     frame: next.frame.into(),
+                    texts: next.annotations.texts(),
                     people: next.annotations.people,
                     written: RecordedHash::Hash(next.hash),
                 })

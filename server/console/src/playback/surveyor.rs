@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::names::Names;
 use super::shelf::Shelf;
+use super::texts::Texts;
 use super::ticks::Ticks;
 
 /// The progress of a survey.
@@ -44,6 +45,7 @@ pub struct Surveyor {
     shelf: Arc<Shelf>,
     progress: SharedProgress,
     names: Arc<Names>,
+    texts: Arc<Texts>,
     position: u64,
     /// Between two snapshots.
     span: Duration,
@@ -56,7 +58,7 @@ impl Surveyor {
         backend: CpuBackend,
         shelf: Arc<Shelf>,
         progress: SharedProgress,
-        names: Arc<Names>,
+        (names, texts): (Arc<Names>, Arc<Texts>),
     ) -> Surveyor {
         Surveyor {
             position: ticks.contents().first,
@@ -65,6 +67,7 @@ impl Surveyor {
             shelf,
             progress,
             names,
+            texts,
             span: SPAN,
             keeps: true,
         }
@@ -109,7 +112,7 @@ impl Surveyor {
         self.end(None);
     }
 
-    /// Continues where an earlier survey has ended. Of the ticks before, only the names are read.
+    /// Continues where an earlier survey has ended. Of the ticks before, only names and texts are read.
     fn resume(&mut self) -> Result<()> {
         let positions = self.shelf.positions();
         if positions.is_empty() {
@@ -124,6 +127,7 @@ impl Surveyor {
                     for tick in self.ticks.contents().first..position {
                         let read = self.ticks.read(tick)?;
                         self.names.note(tick, &read.people);
+                        self.texts.note(&read.texts);
                     }
                     return Ok(());
                 }
@@ -141,6 +145,7 @@ impl Surveyor {
         let written = &read.written;
         written.compare(&self.ticks.contents().world.schema, tick, &output.hash)?;
         self.names.note(tick, &read.people);
+        self.texts.note(&read.texts);
         self.position += 1;
         Ok(())
     }

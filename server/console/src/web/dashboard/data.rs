@@ -5,11 +5,12 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use frontend::mirror::{SharedMirror, Spot};
+use frontend::mirror::{Mirror, SharedMirror, Spot};
 use platform::log::script_lines::ScriptLines;
 use platform::metrics::web::{WebRefusal, WebRefusals};
 use serde::Serialize;
 use shared::world::columns::Columns;
+use shared::world::schema::HOLDER;
 use shared::world::value::words_at;
 use shared::world::words::TextHandle;
 use shared::{
@@ -142,6 +143,17 @@ pub struct Entity {
     /// Units a second, as clients take it.
     velocity: Vec<f64>,
     attributes: Vec<Attribute>,
+    /// What it holds.
+    things: Vec<Thing>,
+}
+
+/// A thing, with what it holds itself.
+#[derive(Debug, Serialize)]
+pub struct Thing {
+    slot: u32,
+    kind: String,
+    attributes: Vec<Attribute>,
+    things: Vec<Thing>,
 }
 
 #[derive(Debug, Serialize)]
@@ -283,7 +295,22 @@ impl Source {
                 mirror.row(slot),
                 &mirror.texts,
             ),
+            things: self.things(&config, &mirror, slot),
         })
+    }
+
+    /// What an entity holds, in worlds that show things to somebody.
+    fn things(&self, config: &WorldConfig, mirror: &Mirror, holder: Slot) -> Vec<Thing> {
+        let Some(holders) = mirror.things() else {
+            return vec![];
+        };
+        let show = |slot| {
+            let (kind, row) = (mirror.kind(slot), mirror.row(slot));
+            let columns = mirror.kind_columns(slot);
+            (kind, attributes(config, columns, row, &mirror.texts))
+        };
+        let held = |slot| holders.held_by(slot).collect();
+        things(config, holder, &held, &show, &mut { THINGS_MAX })
     }
 
     fn clients(&self, first: ClientRow) -> Result<Clients, String> {
@@ -379,22 +406,57 @@ pub fn attributes(
         name: attribute.name.clone(),
         ty: attribute.ty,
         audience: attribute.audience,
-        value: match texts.get(&TextHandle(row[column])) {
-            Some(text) if attribute.ty == AttributeType::Text => Value::Text(text.to_string()),
-            _ => value(config, attribute.ty, words_at(row, column)),
-        },
+        value: value(config, texts, attribute.ty, words_at(row, column)),
     })
     .collect()
 }
 
+/// The things of an entity, each with what it holds itself. `held` gives the slots of those that an
+/// entity holds, and `show` the kind and the attributes of one; `room` is for how many there is room.
+pub fn things(
+    config: &WorldConfig,
+    holder: Slot,
+    held: &dyn Fn(Slot) -> Vec<Slot>,
+    show: &dyn Fn(Slot) -> (u16, Vec<Attribute>),
+    room: &mut usize,
+) -> Vec<Thing> {
+    let mut shown = vec![];
+    for slot in held(holder) {
+        if *room == 0 {
+            break;
+        }
+        *room -= 1;
+        let (kind, attributes) = show(slot);
+        shown.push(Thing {
+            slot: slot.0,
+            kind: config.schema.kinds[usize::from(kind)].name.clone(),
+            // Where it stands says who holds it.
+            attributes: attributes
+                .into_iter()
+                .filter(|own| own.name != HOLDER)
+                .collect(),
+            things: things(config, slot, held, show, room),
+        });
+    }
+    shown
+}
+
 /// An attribute's value, with the word after it.
-pub fn value(config: &WorldConfig, ty: AttributeType, words: [i32; 2]) -> Value {
+pub fn value(
+    config: &WorldConfig,
+    texts: &HashMap<TextHandle, Text>,
+    ty: AttributeType,
+    words: [i32; 2],
+) -> Value {
     match AttributeValue::of(ty, words) {
         // A page has no other numbers.
         AttributeValue::I64(number) => Value::Number(number as f64),
         AttributeValue::I32(number) | AttributeValue::High(number) => Value::Number(number.into()),
         AttributeValue::Text(TextHandle::EMPTY) => Value::Text(String::new()),
-        AttributeValue::Text(handle) => Value::Number(handle.0.into()),
+        AttributeValue::Text(handle) => match texts.get(&handle) {
+            Some(text) => Value::Text(text.to_string()),
+            None => Value::Number(handle.0.into()),
+        },
         AttributeValue::Fixed(number) => Value::Number(number.to_f64()),
         AttributeValue::Bool(truth) => Value::Bool(truth),
         AttributeValue::Entity(EntityRef::NONE) => Value::Nothing,
@@ -408,6 +470,8 @@ pub fn value(config: &WorldConfig, ty: AttributeType, words: [i32; 2]) -> Value 
     }
 }
 
+/// Things of one entity that are listed.
+pub const THINGS_MAX: usize = 200;
 /// Lines of scripts are kept for so long after a dashboard has asked for them.
 const LOG_SECONDS: u32 = 5;
 /// Clients of one answer.

@@ -10,15 +10,19 @@ use platform::http::Page;
 use script::watched::Run;
 use serde::Serialize;
 use shared::world::value::words_at;
-use shared::{AttributeType, ClientRow, EntityId, Fixed, Name, Slot, WorldConfig};
+use shared::world::words::TextHandle;
+use shared::{AttributeType, ClientRow, EntityId, Fixed, Name, Slot, Text, WorldConfig};
 
 use super::query::{Look, Query};
 use crate::playback::moment::{AttributeChange, Sight};
 use crate::playback::names::Names;
 use crate::playback::surveyor::{self, Progress, SharedProgress};
+use crate::playback::texts::Texts;
 use crate::playback::{Moment, Player};
 use crate::web::dashboard::JSON;
-use crate::web::dashboard::data::{Attribute, SharedEntity, Value, attributes, value};
+use crate::web::dashboard::data::{
+    Attribute, SharedEntity, THINGS_MAX, Thing, Value, attributes, things, value,
+};
 use crate::web::dashboard::survey::{Area, Crowd, Density, survey_of};
 
 /// Where answers come from.
@@ -27,6 +31,7 @@ pub struct Source {
     world: Arc<WorldConfig>,
     progress: SharedProgress,
     names: Arc<Names>,
+    texts: Arc<Texts>,
     /// All viewers share it.
     player: Mutex<Player>,
 }
@@ -84,6 +89,8 @@ struct Entity {
     /// Of its player.
     name: Option<Name>,
     attributes: Vec<Attribute>,
+    /// What it holds.
+    things: Vec<Thing>,
 }
 
 /// The view of a client.
@@ -126,6 +133,7 @@ impl Source {
             world: player.world().clone(),
             progress: player.progress(),
             names: player.names(),
+            texts: player.texts(),
             player: Mutex::new(player),
         }
     }
@@ -190,7 +198,7 @@ impl Source {
         Ok(shown(
             &moment,
             look,
-            &Players::of(&moment, &self.names),
+            &Known::of(&moment, &self.names, &self.texts.read()),
             progress,
         ))
     }
@@ -211,18 +219,24 @@ struct ShownText {
     lines: Vec<String>,
 }
 
-/// The names of the players at a moment.
-struct Players<'a> {
+/// What is known of a moment besides its state: the names of players, and texts.
+struct Known<'a> {
     names: &'a Names,
+    texts: &'a HashMap<TextHandle, Text>,
     position: u64,
     clients: HashMap<EntityId, ClientRow>,
 }
 
-impl Players<'_> {
-    fn of<'a>(moment: &Moment, names: &'a Names) -> Players<'a> {
+impl Known<'_> {
+    fn of<'a>(
+        moment: &Moment,
+        names: &'a Names,
+        texts: &'a HashMap<TextHandle, Text>,
+    ) -> Known<'a> {
         let clients = moment.clients();
-        Players {
+        Known {
             names,
+            texts,
             position: moment.position,
             clients: clients.filter_map(|(row, id)| Some((id?, row))).collect(),
         }
@@ -237,7 +251,7 @@ impl Players<'_> {
     }
 }
 
-fn shown(moment: &Moment, look: &Look, players: &Players<'_>, progress: Progress) -> Shown {
+fn shown(moment: &Moment, look: &Look, known: &Known<'_>, progress: Progress) -> Shown {
     let view = look.client.map(|client| Seen {
         sights: moment.sights(client),
         known: moment.known(client),
@@ -247,7 +261,7 @@ fn shown(moment: &Moment, look: &Look, players: &Players<'_>, progress: Progress
     let areas: Vec<Area> = look.area.into_iter().collect();
     let mut found = survey_of(&moment.world, moment.position, spots, &areas);
     let entities: u32 = found.density.kinds.iter().sum();
-    let (changes, commands) = changed(moment, players, look.slot);
+    let (changes, commands) = changed(moment, known, look.slot);
     let of_area = |area: &Area| [area.centre[0], area.centre[1], area.edge];
     let births = moment.births.iter();
     let deaths = moment.deaths.iter();
@@ -256,7 +270,7 @@ fn shown(moment: &Moment, look: &Look, players: &Players<'_>, progress: Progress
         density: found.density,
         area: look.area.as_ref().map(of_area),
         crowd: found.crowds.pop(),
-        entity: look.slot.and_then(|slot| entity(moment, players, slot)),
+        entity: look.slot.and_then(|slot| entity(moment, known, slot)),
         view: look.client.zip(view).map(|(client, view)| View {
             client: client.0,
             sights: view.sights.iter().map(circle).collect(),
@@ -281,7 +295,7 @@ fn shown(moment: &Moment, look: &Look, players: &Players<'_>, progress: Progress
             .clients()
             .map(|(row, entity)| {
                 let slot = entity.map(|entity| entity.slot.0);
-                (row.0, slot, players.client(row))
+                (row.0, slot, known.client(row))
             })
             .take(CLIENTS_MAX)
             .collect(),
@@ -313,28 +327,43 @@ fn circle(sight: &Sight) -> [f64; 3] {
     [sight.centre[0], sight.centre[1], sight.radius]
 }
 
-fn entity(moment: &Moment, players: &Players<'_>, slot: Slot) -> Option<Entity> {
+fn entity(moment: &Moment, known: &Known<'_>, slot: Slot) -> Option<Entity> {
     let spot = moment.spot(slot)?;
     let schema = &moment.world.schema;
     let columns = schema.kind_columns();
     Some(Entity {
         slot: slot.0,
         generation: spot.entity.generation,
-        name: players.entity(spot.entity),
+        name: known.entity(spot.entity),
         kind: schema.kinds[usize::from(spot.kind)].name.clone(),
         attributes: attributes(
             &moment.world,
             columns[usize::from(spot.kind)],
             moment.row(slot),
-            &HashMap::new(),
+            known.texts,
         ),
+        things: things_of(moment, known, slot),
     })
+}
+
+/// What an entity holds.
+fn things_of(moment: &Moment, known: &Known<'_>, holder: Slot) -> Vec<Thing> {
+    let (world, columns) = (&moment.world, moment.world.schema.kind_columns());
+    let held = moment.held();
+    let show = |slot| {
+        let kind = moment.spot(slot).map_or(0, |spot| spot.kind);
+        let columns = columns[usize::from(kind)];
+        let own = attributes(world, columns, moment.row(slot), known.texts);
+        (kind, own)
+    };
+    let held = |holder: Slot| held.get(&holder).cloned().unwrap_or_default();
+    things(world, holder, &held, &show, &mut { THINGS_MAX })
 }
 
 /// The changes to list, and the commands that they name.
 fn changed(
     moment: &Moment,
-    players: &Players<'_>,
+    known: &Known<'_>,
     chosen: Option<Slot>,
 ) -> (Vec<Changed>, Vec<CausingCommand>) {
     let (mut changes, mut commands, mut numbers) = (vec![], vec![], vec![]);
@@ -368,13 +397,13 @@ fn changed(
         let still = words_at(moment.row(change.slot), first.into());
         let both =
             |of: fn(&AttributeChange) -> i32| [low.map_or(still[0], of), high.map_or(still[1], of)];
-        let value = |words: [i32; 2]| value(&moment.world, attribute.ty, words);
+        let value = |words: [i32; 2]| value(&moment.world, known.texts, attribute.ty, words);
         let mut place = |number: u32| {
-            let known = numbers.iter().position(|&known| known == number);
-            known.unwrap_or_else(|| {
+            let before = numbers.iter().position(|&before| before == number);
+            before.unwrap_or_else(|| {
                 numbers.push(number);
                 let command = &moment.trace.commands[number as usize];
-                commands.push(given(moment, players, number, command));
+                commands.push(given(moment, known, number, command));
                 numbers.len() - 1
             })
         };
@@ -399,7 +428,7 @@ fn changed(
     (changes, commands)
 }
 
-fn given(moment: &Moment, players: &Players<'_>, number: u32, command: &Command) -> CausingCommand {
+fn given(moment: &Moment, known: &Known<'_>, number: u32, command: &Command) -> CausingCommand {
     let schemas = moment.world.schema.commands.iter();
     let mut own = schemas.filter(|schema| schema.kind.id() == command.kind);
     let schema = own.next();
@@ -414,10 +443,10 @@ fn given(moment: &Moment, players: &Players<'_>, number: u32, command: &Command)
         number,
         name: schema.map_or_else(|| format!("command {}", command.kind), |s| s.name.clone()),
         entity: entity.map(|entity| (entity.slot.0, entity.generation)),
-        player: entity.and_then(|entity| players.entity(entity)),
+        player: entity.and_then(|entity| known.entity(entity)),
         words: words
             .map(|(at, word)| {
-                let value = value(&moment.world, word.ty, words_at(raw, at));
+                let value = value(&moment.world, known.texts, word.ty, words_at(raw, at));
                 (word.name.clone(), value)
             })
             .collect(),

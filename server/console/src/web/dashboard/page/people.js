@@ -30,6 +30,18 @@ export function attributeRows({ attributes }) {
   });
 }
 
+/// The things of an entity, each below what holds it.
+export function thingRows({ things }, depth = 0) {
+  return things.flatMap((thing) => {
+    const values = thing.attributes.filter(({ audience }) => audience !== "movement").map(({ name, value }) => {
+      const text = value?.slot !== undefined ? `entity ${value.slot}` : (value ?? "none");
+      return `${name} ${text}`;
+    });
+    const line = row([`${"· ".repeat(depth)}${thing.kind}`, values.join(", "), `${thing.slot}`], { slot: thing.slot });
+    return [line, ...thingRows(thing, depth + 1)];
+  });
+}
+
 export class People {
   constructor(world, map, say) {
     this.world = world;
@@ -116,7 +128,7 @@ export class People {
     const speed = Math.hypot(...entity.velocity);
     const lines = [
       row(["name", entity.name ?? "–", ""]), row(["speed", speed.toFixed(2), "units/s"]),
-      ...attributeRows(entity),
+      ...attributeRows(entity), ...thingRows(entity),
     ];
     return [table(lines)];
   }

@@ -1,6 +1,6 @@
 // What a tick changed, as tables.
 
-import { row } from "/dashboard/people.js";
+import { row, thingRows } from "/dashboard/people.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -21,7 +21,7 @@ export function showEntity(entity, slot) {
   body.append(...entity.attributes.map(({ name, value, audience }) => {
     const data = value?.slot !== undefined ? { slot: value.slot } : {};
     return row([name, text(value), audience], data);
-  }));
+  }), ...thingRows(entity));
   table.append(body);
   byId("inspected").replaceChildren(table);
 }
