@@ -14,6 +14,7 @@ mod everywhere;
 mod failures;
 mod fields;
 mod golden;
+mod groups;
 mod guide;
 mod hooks;
 mod interest;

@@ -73,7 +73,7 @@ impl World {
             command: offer,
             words: vec![],
             own_place: None,
-            is_of_ended: false,
+            of_ended: None,
         });
         let rows = kept
             .iter()
