@@ -262,7 +262,7 @@ impl Clients {
         self.directory.prepare(frame, acked_through);
         if let Some(characters) = &mut self.characters {
             characters.give(mirror, frame);
-            characters.complete_births(&self.directory, frame);
+            characters.complete_births(&self.directory, mirror, frame);
         }
         let mut changed = self.directory.take_changed();
         self.talk.follow(&self.directory, &changed, frame.tick);
