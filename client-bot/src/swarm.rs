@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::connect::ClientError;
 use crate::report::{Figures, SwarmReport};
-use crate::verify::{check_at_rest, check_bags, check_notices};
+use crate::verify::{check_at_rest, check_bags, check_members, check_notices};
 pub use options::SwarmOptions;
 use state::{Phase, SwarmState};
 
@@ -204,6 +204,7 @@ impl Swarm {
         check_at_rest(history, schema, &views);
         check_notices(history, schema, &views);
         check_bags(history, schema, &views);
+        check_members(history, &views);
         if self.options.play.is_none() && self.options.behaviour.makes_requests() {
             history.check_granted();
         }

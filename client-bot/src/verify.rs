@@ -7,6 +7,7 @@
 //! | [`check_at_rest`] | whole views, once nothing moves |
 //! | [`check_notices`] | notices of subscriptions, and those by place |
 //! | [`check_bags`] | things, once nothing moves |
+//! | [`check_members`] | members of groups, likewise |
 
 mod at_rest;
 mod bag;
@@ -14,6 +15,7 @@ mod checker;
 mod earshot;
 mod findings;
 mod history;
+mod members;
 mod notices;
 mod record;
 mod regions;
@@ -21,7 +23,7 @@ mod sight;
 mod spot;
 mod standings;
 
-use client_core::{Entity, Region};
+use client_core::{Entity, Member, Region};
 use rustc_hash::FxHashMap;
 use shared::{EntityId, Schema, Tick};
 
@@ -30,6 +32,7 @@ pub use bag::check_bags;
 pub use checker::Checker;
 pub use findings::Findings;
 pub use history::History;
+pub use members::check_members;
 use notices::KnownEvents;
 pub use record::BotRecord;
 use record::RECORDED_TICKS;
@@ -45,6 +48,8 @@ pub struct FinalView {
     pub entities: FxHashMap<u32, Entity>,
     /// By slot.
     pub things: FxHashMap<u32, Entity>,
+    /// The other members of the groups of its entity.
+    pub members: Vec<Member>,
     /// Slots that a reliable message named in the last second.
     pub touched: Vec<u32>,
     pub regions: Vec<Region>,

@@ -215,8 +215,9 @@ impl Clients {
         self.talk.announce(&self.directory, None, text);
     }
 
-    /// Grants or rejects requests, as many as one tick can afford, and counts the rejected ones.
-    pub fn answer(&mut self, frame: &mut Frame, refusals: &mut Refusals) {
+    /// Grants or rejects requests, as many as one tick can afford, and counts the rejected ones. The
+    /// mirror is that of the tick before.
+    pub fn answer(&mut self, mirror: &Mirror, frame: &mut Frame, refusals: &mut Refusals) {
         let (talk, texts, holdings) = (&mut self.talk, &mut self.texts, &mut self.holdings);
         let mut texts_rejected = 0;
         let grant = |directory: &mut Directory,
@@ -227,7 +228,7 @@ impl Clients {
             let own = (client, presence.ticket);
             match body {
                 RequestBody::Talk(request) => {
-                    talk.grant(directory, client, presence, request, frame)?;
+                    talk.grant((directory, mirror), client, presence, request, frame)?;
                 }
                 RequestBody::Text { text } => {
                     let given = talk

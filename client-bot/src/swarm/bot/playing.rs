@@ -270,6 +270,7 @@ impl Playing {
             newest,
             entities: view.entities().clone(),
             things: view.things().clone(),
+            members: view.all_members().cloned().collect(),
             touched,
             regions,
             spot,

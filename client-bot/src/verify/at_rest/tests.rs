@@ -107,6 +107,7 @@ fn view(
         newest: Tick(1000),
         entities: session.view().entities().clone(),
         things: session.view().things().clone(),
+        members: vec![],
         touched: vec![],
         regions: vec![],
         spot,
