@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 
 use crate::connect::ClientError;
 use crate::report::{Figures, SwarmReport};
-use crate::verify::{check_at_rest, check_bags, check_notices, check_possessions, check_texts};
+use crate::verify::{
+    check_at_rest, check_bags, check_members, check_notices, check_possessions, check_texts,
+};
 pub use options::SwarmOptions;
 use state::{Phase, SwarmState};
 
@@ -208,6 +210,7 @@ impl Swarm {
         let owned = owned.flat_map(|view| view.possessions.iter().map(|own| (*own, view.bot)));
         check_possessions(&history.findings, owned);
         check_texts(&history.findings, &history.texts, &views);
+        check_members(history, &views);
         if self.options.play.is_none() && self.options.behaviour.makes_requests() {
             history.check_granted();
         }

@@ -9,6 +9,7 @@
 //! | [`check_bags`] | things, once nothing moves |
 //! | [`check_possessions`] | things that were bots' meanwhile |
 //! | [`check_texts`] | texts of attributes |
+//! | [`check_members`] | members of groups, likewise |
 
 mod at_rest;
 mod bag;
@@ -16,6 +17,7 @@ mod checker;
 mod earshot;
 mod findings;
 mod history;
+mod members;
 mod notices;
 mod possession;
 mod record;
@@ -25,7 +27,7 @@ mod spot;
 mod standings;
 mod texts;
 
-use client_core::{Entity, Region};
+use client_core::{Entity, Member, Region};
 use rustc_hash::FxHashMap;
 use shared::{EntityId, Schema, Tick};
 
@@ -34,6 +36,7 @@ pub use bag::check_bags;
 pub use checker::Checker;
 pub use findings::Findings;
 pub use history::History;
+pub use members::check_members;
 use notices::KnownEvents;
 use possession::Possession;
 pub use possession::check_possessions;
@@ -55,6 +58,8 @@ pub struct FinalView {
     pub possessions: Vec<Possession>,
     /// Of its entity.
     pub texts: Vec<OwnText>,
+    /// The other members of the groups of its entity.
+    pub members: Vec<Member>,
     /// Slots that a reliable message named in the last second.
     pub touched: Vec<u32>,
     pub regions: Vec<Region>,

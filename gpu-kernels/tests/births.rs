@@ -259,7 +259,7 @@ fn who_falls_is_born_again_in_the_area_of_its_kind() {
             command: wither,
             words: vec![],
             own_place: None,
-            is_of_ended: false,
+            of_ended: None,
         });
         let mut parity = Parity::new(&config);
         let mut places = std::collections::BTreeSet::new();

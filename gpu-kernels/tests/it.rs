@@ -15,6 +15,7 @@ mod everywhere;
 mod failures;
 mod fields;
 mod golden;
+mod groups;
 mod guide;
 mod hooks;
 mod interest;

@@ -52,6 +52,7 @@ mod floods;
 mod games_show_what_is_true;
 mod garbage;
 mod gateways_hold_clients;
+mod groups;
 mod hidden_attributes_stay_hidden;
 mod hollow;
 mod hooks;

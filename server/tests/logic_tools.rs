@@ -545,6 +545,7 @@ fn the_tests_of_the_example_worlds_pass() {
     let worlds = Path::new(env!("CARGO_MANIFEST_DIR")).join("worlds");
     for world in [
         "bag.toml",
+        "guild.toml",
         "hollow.toml",
         "mire.toml",
         "range.toml",

@@ -5,7 +5,7 @@
 //! | client → server | stream, once | [`control::Hello`] | [`control`] |
 //! | client → server | same stream, after it | requests: regions, subscriptions, talk, rankings, texts | [`request`] |
 //! | server → client | same stream, first | [`control::Welcome`] | [`control`] |
-//! | server → client | same stream, after it | frames of messages: enter, leave, lasting attributes, names, answers, notices, talk, layers, rankings | [`stream`], [`notice`], [`talk`], [`layers`], [`rankings`] |
+//! | server → client | same stream, after it | frames of messages: enter, leave, lasting attributes, names, answers, notices, talk, layers, rankings, members | [`stream`], [`notice`], [`talk`], [`layers`], [`rankings`], [`members`] |
 //! | server → client | datagrams | movement: newest wins | [`movement`] |
 //! | client → server | datagrams | commands and acknowledgements | [`commands`] |
 //!
@@ -26,6 +26,7 @@ pub mod control;
 mod fields;
 pub mod layers;
 pub mod length;
+pub mod members;
 pub mod movement;
 pub mod notice;
 pub mod rankings;
@@ -44,12 +45,13 @@ pub const ALPN: &[u8] = b"myriad/1";
 /// What clients and servers of this [`PROTOCOL_VERSION`] prefer to [`ALPN`]: a first packet says so,
 /// so that servers of several versions can be behind one address. Without it in common, a server
 /// answers by [`ALPN`] and says which version it has.
-pub const VERSION_ALPN: &[u8] = b"myriad/1.22";
+pub const VERSION_ALPN: &[u8] = b"myriad/1.23";
 /// Those that a client offers, what is preferred first.
 pub const ALPNS: [&[u8]; 2] = [VERSION_ALPN, ALPN];
 /// Those that a server accepts, what is preferred first.
-pub const SERVER_ALPNS: [&[u8]; 6] = [
+pub const SERVER_ALPNS: [&[u8]; 7] = [
     VERSION_ALPN,
+    b"myriad/1.22",
     b"myriad/1.21",
     b"myriad/1.20",
     b"myriad/1.19",
@@ -57,7 +59,7 @@ pub const SERVER_ALPNS: [&[u8]; 6] = [
     ALPN,
 ];
 /// Changes whenever an old client could misread what a new server sends.
-pub const PROTOCOL_VERSION: u16 = 22;
+pub const PROTOCOL_VERSION: u16 = 23;
 /// The oldest version whose clients a server accepts. What it sends them is what that version can
 /// read.
 pub const PROTOCOL_VERSION_MIN: u16 = 18;
@@ -70,6 +72,8 @@ pub const PLANES_VERSION: u16 = 21;
 pub const EDITS_VERSION: u16 = 22;
 /// The first version that knows things. Older clients are sent none.
 pub const THINGS_VERSION: u16 = 22;
+/// The first version that knows members of groups. Older clients are sent none.
+pub const MEMBERS_VERSION: u16 = 23;
 /// The first version in which rare messages of the stream share a tag.
 pub const RARE_VERSION: u16 = 19;
 /// The first version whose welcomes say which commands were processed, which kinds block cells, and

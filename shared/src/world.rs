@@ -19,6 +19,7 @@
 //! | [`logic`] | the texts of a world's scripts, and what the world file sets for them |
 //! | [`collection`] | arrays and maps: attributes that scripts use as one |
 //! | [`visibility`] | what hides entities from clients within reach |
+//! | [`group`] | groups: things of which players are members |
 //! | [`ranking`] | rankings: the entities of a kind, ordered by an attribute |
 //! | [`columns`] | how many columns there can be, and sets of them |
 //! | [`schema`] | attributes, kinds, commands and notifications of a world, as clients see them |
@@ -46,6 +47,7 @@ pub mod edit;
 pub mod field;
 pub mod fixed;
 pub mod given;
+pub mod group;
 pub mod hook;
 pub mod id;
 pub mod initial;

@@ -243,7 +243,10 @@ fn subject(event: &Event) -> Option<EntityId> {
         Event::Welcomed(entity) | Event::Resumed(entity) | Event::Reborn(entity) => Some(*entity),
         Event::Entered { entity, .. }
         | Event::Left { entity, .. }
-        | Event::Changed { entity, .. } => Some(*entity),
+        | Event::Changed { entity, .. }
+        | Event::MemberJoined { entity, .. }
+        | Event::MemberLeft { entity, .. }
+        | Event::MemberChanged { entity, .. } => Some(*entity),
         _ => None,
     }
 }
@@ -251,9 +254,8 @@ fn subject(event: &Event) -> Option<EntityId> {
 fn named_changes(client: &GameClient, event: &Event) -> Vec<NamedChange> {
     let mut changes = vec![];
     NamedEvent::each(event, client.view(), |event| {
-        if let (EventType::Changed, Some(attribute), Some((old, new))) =
-            (event.what, event.name, event.change)
-        {
+        let is_change = matches!(event.what, EventType::Changed | EventType::MemberChanged);
+        if let (true, Some(attribute), Some((old, new))) = (is_change, event.name, event.change) {
             changes.push(NamedChange {
                 attribute,
                 old: old.number(),

@@ -48,6 +48,30 @@ pub enum Event {
         /// One for each attribute.
         changes: Vec<Change>,
     },
+    /// Another player belongs to a group of the client's entity from now on, or to other groups of it
+    /// than before: [`View::members`](crate::View::members) has it, wherever it is.
+    MemberJoined {
+        /// The tick of the server that reports it.
+        tick: Tick,
+        /// The other player's entity.
+        entity: EntityId,
+    },
+    /// A member belongs to no group of the client's entity any more.
+    MemberLeft {
+        /// The tick of the server that reports it.
+        tick: Tick,
+        /// Which one: the view has it no more as a member.
+        entity: EntityId,
+    },
+    /// Attributes that a member shares have changed.
+    MemberChanged {
+        /// The tick of the server that reports it.
+        tick: Tick,
+        /// The member's entity.
+        entity: EntityId,
+        /// One for each attribute.
+        changes: Vec<Change>,
+    },
     /// The client's entity had died. The client acts as this one from now on.
     Reborn(EntityId),
     /// The client subscribed to this, or it came by place.
@@ -118,6 +142,27 @@ pub struct Change {
     pub old: i32,
     /// The value from now on.
     pub new: i32,
+}
+
+/// Where half of a number changes, the other one stands beside it. `lows` are the columns of the low
+/// halves, `value` is that of a column after the changes.
+pub(crate) fn complete_halves(
+    lows: &[u16],
+    value: impl Fn(u16) -> Option<i32>,
+    changes: &mut Vec<Change>,
+) {
+    for &low in lows {
+        let place = |column: u16| changes.iter().position(|c| c.column == column);
+        let (column, at) = match (place(low), place(low + 1)) {
+            (Some(at), None) => (low + 1, at + 1),
+            (None, Some(at)) => (low, at),
+            (None, None) | (Some(_), Some(_)) => continue,
+        };
+        if let Some(same) = value(column) {
+            let (old, new) = (same, same);
+            changes.insert(at, Change { column, old, new });
+        }
+    }
 }
 
 /// Commands that had no effect. It is shown as why.

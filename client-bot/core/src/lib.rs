@@ -80,6 +80,7 @@ pub mod handshake;
 pub mod layers;
 pub mod link;
 pub mod loss;
+mod member_record;
 pub mod named;
 pub mod pace;
 pub mod prediction;
@@ -112,7 +113,7 @@ pub use retry::RetryOptions;
 pub use scene::Scene;
 pub use session::Session;
 pub use texts::{Argument, GivenCommand};
-pub use view::{Entity, View, ViewCounts};
+pub use view::{Entity, Member, View, ViewCounts};
 
 /// Why a server closed a connection, and where to get another version of the game.
 pub use shared::wire::close::{Close, Update};

@@ -7,7 +7,7 @@ use shared::wire::close::Update;
 use shared::world::edit::Edit;
 use shared::{AttributeType, AttributeValue, EntityId, Tick};
 
-use crate::event::Event;
+use crate::event::{Change, Event};
 use crate::link::LinkState;
 use crate::loss::LossCode;
 use crate::view::View;
@@ -72,6 +72,13 @@ pub enum EventType {
     Link = 22,
     /// Cells of layers have changed: `tick`, `values` (how many there are).
     CellsChanged = 23,
+    /// A player belongs to a group of the client's entity, or to other groups of it than before:
+    /// `tick`, `entity`, and the player's `name`.
+    MemberJoined = 24,
+    /// A player belongs to no group of the client's entity any more: `tick`, `entity`.
+    MemberLeft = 25,
+    /// An attribute that a member of a group shares has changed: as `Changed`.
+    MemberChanged = 26,
 }
 
 /// An event of one type, with those fields that its [type](EventType) names. A change is called
@@ -162,19 +169,25 @@ impl NamedEvent {
                 tick,
                 entity,
                 changes,
-            } => {
-                for (place, change) in changes.iter().enumerate() {
-                    if is_high(view, change.column) {
-                        continue;
-                    }
-                    // Beside the low half of a number is its high one.
-                    let next = changes.get(place + 1);
-                    let next = next.map_or((0, 0), |next| (next.old, next.new));
-                    let event = NamedEvent::about(Type::Changed, *tick, *entity);
-                    let (old, new) = ([change.old, next.0], [change.new, next.1]);
-                    give(event.changed(view, change.column, old, new));
+            } => return NamedEvent::changes(Type::Changed, (*tick, *entity), changes, view, give),
+            Event::MemberJoined { tick, entity } => {
+                let member = view.and_then(|view| view.member(entity.slot));
+                let name = member.and_then(|member| member.name.as_ref());
+                NamedEvent {
+                    name: name.map(ToString::to_string),
+                    ..NamedEvent::about(Type::MemberJoined, *tick, *entity)
                 }
-                return;
+            }
+            Event::MemberLeft { tick, entity } => {
+                NamedEvent::about(Type::MemberLeft, *tick, *entity)
+            }
+            Event::MemberChanged {
+                tick,
+                entity,
+                changes,
+            } => {
+                let about = (*tick, *entity);
+                return NamedEvent::changes(Type::MemberChanged, about, changes, view, give);
             }
             Event::Notice { tick, notice } => NamedEvent::noticed(*tick, notice, view),
             Event::NoticesFull(tick) => NamedEvent::new(Type::NoticesFull, *tick),
@@ -220,6 +233,27 @@ impl NamedEvent {
                 ..NamedEvent::new(Type::Lost, none)
             },
         });
+    }
+
+    /// Gives an event for each change of an attribute.
+    fn changes(
+        what: EventType,
+        (tick, entity): (Tick, EntityId),
+        changes: &[Change],
+        view: Option<&View>,
+        mut give: impl FnMut(NamedEvent),
+    ) {
+        for (place, change) in changes.iter().enumerate() {
+            if is_high(view, change.column) {
+                continue;
+            }
+            // Beside the low half of a number is its high one.
+            let next = changes.get(place + 1);
+            let next = next.map_or((0, 0), |next| (next.old, next.new));
+            let event = NamedEvent::about(what, tick, entity);
+            let (old, new) = ([change.old, next.0], [change.new, next.1]);
+            give(event.changed(view, change.column, old, new));
+        }
     }
 
     fn new(what: EventType, tick: Tick) -> NamedEvent {

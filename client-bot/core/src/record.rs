@@ -5,7 +5,8 @@ use shared::world::columns::Columns;
 use shared::world::words::TextHandle;
 use shared::{AttributeType, Course, EntityId, Schema, Slot, Tick};
 
-use crate::event::{Change, DatagramSummary, Event, EventHandler, RefusedRun};
+use crate::event::{Change, DatagramSummary, Event, EventHandler, RefusedRun, complete_halves};
+use crate::member_record::MemberRecord;
 use crate::prediction::Prediction;
 use crate::scene::Scene;
 use crate::view::View;
@@ -25,6 +26,7 @@ pub(crate) struct Record {
     own: EntityId,
     /// By slot.
     known: FxHashMap<u32, Known>,
+    members: MemberRecord,
     /// The client's own entity has entered in this connection.
     is_in_world: bool,
     /// The columns of texts.
@@ -86,6 +88,7 @@ impl Record {
             unread: vec![],
             unread_notices: vec![],
             known: FxHashMap::default(),
+            members: MemberRecord::default(),
             is_in_world: false,
             entered: vec![],
             events: vec![],
@@ -97,6 +100,7 @@ impl Record {
         self.own = own;
         self.is_in_world = false;
         self.known.values_mut().for_each(|k| k.is_stale = true);
+        self.members.resume();
     }
 
     /// The bytes are read. Entities that were known before, and are not in view of the first
@@ -119,6 +123,7 @@ impl Record {
                 let entity = known.id;
                 self.events.push(Event::Left { tick, entity });
             }
+            self.members.settle(tick, &mut self.events);
         }
     }
 
@@ -249,33 +254,15 @@ impl Record {
         changes.retain(|c| c.old != c.new && usize::from(c.column) >= self.dimensions);
         self.note_texts(tick, entity, &changes, false);
         changes.retain(|c| !self.text_columns.has(usize::from(c.column)));
-        self.complete_halves(entity, &mut changes);
+        let known = self.known.get(&entity.slot.0);
+        let value = |column: u16| known.map(|known| known.row[usize::from(column)]);
+        complete_halves(&self.lows, value, &mut changes);
         if !changes.is_empty() {
             self.events.push(Event::Changed {
                 tick,
                 entity,
                 changes,
             });
-        }
-    }
-
-    /// Where half of a number changes, the other one stands beside it. The entity is as after the
-    /// changes.
-    fn complete_halves(&self, entity: EntityId, changes: &mut Vec<Change>) {
-        let Some(known) = self.known.get(&entity.slot.0) else {
-            return;
-        };
-        for &low in &self.lows {
-            let place = |column: u16| changes.iter().position(|c| c.column == column);
-            let (lacks, at) = match (place(low), place(low + 1)) {
-                (Some(at), None) => (low + 1, at + 1),
-                (None, Some(at)) => (low, at),
-                (None, None) | (Some(_), Some(_)) => continue,
-            };
-            let same = known.row[usize::from(lacks)];
-            let column = lacks;
-            let (old, new) = (same, same);
-            changes.insert(at, Change { column, old, new });
         }
     }
 
@@ -369,6 +356,15 @@ impl EventHandler for Recorder<'_> {
             Message::Full => Event::NoticesFull(tick),
             // The view has them; the enter came before.
             Message::Name { .. } | Message::Ranking(_) | Message::Texts { .. } => return,
+            Message::Members(message) => {
+                let Record {
+                    members,
+                    lows,
+                    events,
+                    ..
+                } = &mut *self.record;
+                return members.take(tick, message, lows, events);
+            }
             Message::Edits(edits) => Event::CellsChanged {
                 tick,
                 edits: edits.clone(),

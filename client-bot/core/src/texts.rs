@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use shared::wire::members::MemberMessage;
 use shared::wire::request::{GivenText, TEXTS_MAX};
 use shared::world::columns::Columns;
 use shared::world::words::TextHandle;
@@ -120,7 +121,11 @@ impl Wanted {
         of_notice: impl FnOnce(&NoticeBody) -> Vec<TextHandle>,
     ) {
         match message {
-            Message::Enter { values, .. } | Message::State { values, .. } => {
+            Message::Enter { values, .. }
+            | Message::State { values, .. }
+            | Message::Members(
+                MemberMessage::Member { values, .. } | MemberMessage::Changed { values, .. },
+            ) => {
                 for &(column, value) in values {
                     if self.is_text(column) {
                         self.want(TextHandle(value), known);

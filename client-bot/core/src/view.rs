@@ -4,6 +4,8 @@
 //! holds for its client: enters and leaves are reliable and in order, and movement is sent
 //! again until it is acknowledged.
 
+mod members;
+
 use rustc_hash::FxHashMap;
 use shared::wire::length;
 use shared::wire::movement::BASE_TICKS_MAX;
@@ -17,6 +19,9 @@ use shared::{AttributeType, Audience, Course, EntityId, EntityRef, Name, Schema,
 use crate::texts::Texts;
 use crate::{Message, Movement, NoticeBody, Ranking, RankingInfo};
 
+pub use members::Member;
+use members::Members;
+
 /// A client's view.
 pub struct View {
     schema: Schema,
@@ -29,6 +34,7 @@ pub struct View {
     entities: FxHashMap<u32, Entity>,
     /// By slot.
     things: FxHashMap<u32, Entity>,
+    members: Members,
     /// What the whole world shares.
     world: Option<Entity>,
     /// By slot: names of the players of entities in view.
@@ -148,6 +154,7 @@ impl View {
             is_own_only: false,
             entities: FxHashMap::default(),
             things: FxHashMap::default(),
+            members: Members::default(),
             world: None,
             names: FxHashMap::default(),
             early: FxHashMap::default(),
@@ -395,13 +402,14 @@ impl View {
         }
     }
 
-    /// Whether an entity in view has a text.
+    /// Whether an entity in view has a text, or a member of a group.
     pub(crate) fn shows(&self, handle: TextHandle) -> bool {
         let placed = self.entities.values().chain(&self.world);
-        let mut rows = placed.chain(self.things.values());
-        rows.any(|entity| {
+        let seen = placed.chain(self.things.values()).map(|entity| &entity.row);
+        let mut rows = seen.chain(self.members.values().map(|member| &member.row));
+        rows.any(|row| {
             let mut columns = self.schema.text_columns();
-            columns.any(|column| entity.row.get(column) == Some(&handle.0))
+            columns.any(|column| row.get(column) == Some(&handle.0))
         })
     }
 
@@ -585,6 +593,9 @@ impl View {
                 }
             }
             Message::Edits(edits) => self.edit(&edits),
+            Message::Members(message) => {
+                self.members.apply(message, self.schema.attributes.len());
+            }
             Message::Answer(_)
             | Message::Lost(_)
             | Message::Refused { .. }

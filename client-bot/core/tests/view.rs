@@ -4,7 +4,7 @@
 use client_core::{EventHandler, Message, Session};
 use shared::wire::control::Welcome;
 use shared::world::config::VISIBLE_MAX;
-use shared::{Course, EntityId, Slot, Tick};
+use shared::{AttributeValue, Course, EntityId, Name, Slot, Tick};
 
 use crate::common::{OWN, Server, session, welcome};
 
@@ -414,4 +414,70 @@ fn things_are_held_by_who_they_refer_to_and_are_no_entities_of_a_place() {
             .values()
             .any(|thing| session.view().is_own(thing))
     );
+}
+
+#[test]
+fn members_are_apart_from_what_is_in_view() {
+    let text = "[world]\ncapacity = 100\n[[kind]]\nname = 'player'\nattributes = [\
+                { name = 'hp', type = 'i32', audience = 'state', shared_with = ['party'] },\
+                { name = 'party', type = 'entity', group = true, audience = 'private' },\
+                { name = 'guild', type = 'entity', group = true, audience = 'private' }]\n\
+                [[kind]]\nname = 'team'\nplace = 'none'";
+    let schema = world_file::parse(text, "a test's world")
+        .expect("a valid world")
+        .schema;
+    let server = Server::of(&schema);
+    let column = |name: &str| schema.column(name).unwrap() as u16;
+    let (hp, party, guild) = (column("hp"), column("party"), column("guild"));
+    let row = vec![0; schema.attributes.len()];
+    let mut session = Session::new(&Welcome {
+        schema: schema.clone(),
+        ..welcome()
+    })
+    .expect("a world's own schema");
+    let [bea, cid] = [20, 9].map(|slot| EntityId::new(slot, 1));
+    let name = Name::new("Bea").unwrap();
+    let rest = Course::default();
+    let frame = server.frame(11, |stream, writer| {
+        stream.enter(writer, OWN, 0, true, &rest, &row);
+        stream.member(
+            writer,
+            (bea, Some(&name)),
+            &[party, guild],
+            [(hp, 70)].into_iter(),
+        );
+        stream.member(writer, (cid, None), &[party], [(hp, 5)].into_iter());
+        // One of them is in view, too.
+        stream.enter(writer, bea, 0, false, &rest, &row);
+    });
+    session.handle_stream(&frame, &mut ()).unwrap();
+    let members = |session: &Session, group: &str| -> Vec<(EntityId, AttributeValue)> {
+        let view = session.view();
+        let value = |member| view.shared_by(member, "hp").unwrap();
+        view.members(group)
+            .map(|member| (member.id, value(member)))
+            .collect()
+    };
+    let value = AttributeValue::I32;
+    assert_eq!(
+        members(&session, "party"),
+        [(cid, value(5)), (bea, value(70))]
+    );
+    assert_eq!(members(&session, "guild"), [(bea, value(70))]);
+    assert_eq!(members(&session, "hp"), []);
+    let member = session.view().member(bea.slot).unwrap();
+    assert_eq!(member.name, Some(name));
+    assert_eq!(session.view().shared_by(member, "party"), None);
+    assert_eq!(session.view().entities().len(), 2);
+
+    let frame = server.frame(12, |stream, writer| {
+        stream.leave(writer, bea.slot);
+        stream.member_changed(writer, bea.slot, [(hp, 69)].into_iter());
+        stream.member_left(writer, cid.slot);
+        // Nobody knows this one.
+        stream.member_changed(writer, OWN.slot, [(hp, 1)].into_iter());
+    });
+    session.handle_stream(&frame, &mut ()).unwrap();
+    assert_eq!(members(&session, "party"), [(bea, value(69))]);
+    assert_eq!(session.view().entities().len(), 1);
 }

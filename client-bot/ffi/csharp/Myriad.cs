@@ -99,6 +99,13 @@ namespace Myriad
         Link = 22,
         /// Cells of layers have changed: `tick`, `values` (how many there are).
         CellsChanged = 23,
+        /// A player belongs to a group of the client's entity, or to other groups of it than before:
+        /// `tick`, `entity`, and the player's `name`.
+        MemberJoined = 24,
+        /// A player belongs to no group of the client's entity any more: `tick`, `entity`.
+        MemberLeft = 25,
+        /// An attribute that a member of a group shares has changed: as `Changed`.
+        MemberChanged = 26,
     }
 
     /// Why a connection is lost: close codes of the server, and from 256 on what the client found. The
@@ -611,6 +618,26 @@ namespace Myriad
             return (int)count;
         }
 
+        /// Writes the other members of a group of the own entity into `members`, and gives how many there
+        /// are: of the group to which an attribute refers, such as `party`, wherever they are.
+        public int Members(string attribute, Entity[] members)
+        {
+            var room = (UIntPtr)members.Length;
+            Check(Native.myriad_members(number, Utf8(attribute), members, room, out var count));
+            return (int)count;
+        }
+
+        /// The name of the player of a member; empty without one.
+        public string MemberName(Entity member) =>
+            Written((buffer, size) => Native.myriad_member_name(number, member, buffer, size));
+
+        /// The newest value of an attribute that a member shares.
+        public double MemberValue(Entity member, string attribute)
+        {
+            Check(Native.myriad_member_value(number, member, Utf8(attribute), out var value));
+            return value;
+        }
+
         /// The name of the player at a place of a ranking, from 1 on; empty without one.
         public string RankedName(string ranking, uint place) =>
             Written((buffer, size) => Native.myriad_ranked_name(number, Utf8(ranking), place, buffer, size));
@@ -1118,6 +1145,9 @@ namespace Myriad
         [DllImport(Library)] internal static extern Status myriad_ranking(ulong client, byte[] ranking, out uint place, [Out] Ranked[] shown, UIntPtr room, out UIntPtr count);
         [DllImport(Library)] internal static extern Status myriad_ranked_name(ulong client, byte[] ranking, uint place, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_things(ulong client, Entity holder, [Out] Thing[] shown, UIntPtr room, out UIntPtr count);
+        [DllImport(Library)] internal static extern Status myriad_members(ulong client, byte[] attribute, out Entity members, UIntPtr room, out UIntPtr count);
+        [DllImport(Library)] internal static extern Status myriad_member_name(ulong client, Entity member, [Out] byte[] buffer, UIntPtr size);
+        [DllImport(Library)] internal static extern Status myriad_member_value(ulong client, Entity member, byte[] attribute, out double value);
         [DllImport(Library)] internal static extern Status myriad_talk(ulong client, int what, byte[] to, byte[] words, out uint request);
         // The end of the generated functions.
 

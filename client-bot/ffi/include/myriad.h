@@ -86,6 +86,13 @@ typedef enum MyriadEventType {
   MYRIAD_EVENT_TYPE_LINK = 22,
   // Cells of layers have changed: `tick`, `values` (how many there are).
   MYRIAD_EVENT_TYPE_CELLS_CHANGED = 23,
+  // A player belongs to a group of the client's entity, or to other groups of it than before:
+  // `tick`, `entity`, and the player's `name`.
+  MYRIAD_EVENT_TYPE_MEMBER_JOINED = 24,
+  // A player belongs to no group of the client's entity any more: `tick`, `entity`.
+  MYRIAD_EVENT_TYPE_MEMBER_LEFT = 25,
+  // An attribute that a member of a group shares has changed: as `Changed`.
+  MYRIAD_EVENT_TYPE_MEMBER_CHANGED = 26,
 } MyriadEventType;
 
 // Why a connection is lost: close codes of the server, and from 256 on what the client found. The
@@ -853,6 +860,39 @@ enum MyriadStatus myriad_things(MyriadClient client,
                                 struct MyriadThing *shown,
                                 size_t room,
                                 size_t *count);
+
+// Writes the other members of a group of the client's entity to `members`, by their slots and as many
+// as there is room for, and to `count` how many there are: of the group to which an attribute refers,
+// such as `party`, wherever they are, at most 64.
+//
+// # Safety
+// `attribute` is text, `members` points to room for `room` of them, or is null with `room` 0, and
+// `count` points to room for a number.
+enum MyriadStatus myriad_members(MyriadClient client,
+                                 const char *attribute,
+                                 struct MyriadEntity *members,
+                                 size_t room,
+                                 size_t *count);
+
+// Writes what the player of a member is called to `buffer`, with a zero byte behind it; nothing but
+// that for one without a name.
+//
+// # Safety
+// `buffer` points to room for `size` bytes.
+enum MyriadStatus myriad_member_name(MyriadClient client,
+                                     struct MyriadEntity member,
+                                     char *buffer,
+                                     size_t size);
+
+// Writes the newest value of an attribute that a member shares, as `myriad_value` does of an entity in
+// view.
+//
+// # Safety
+// `attribute` is text, and `value` points to room for a number.
+enum MyriadStatus myriad_member_value(MyriadClient client,
+                                      struct MyriadEntity member,
+                                      const char *attribute,
+                                      double *value);
 
 // Talks. `what` is a number of `MyriadTalk`; the request's number is written to `request`,
 // which may be null.

@@ -40,6 +40,7 @@ pub mod events;
 pub mod failure;
 pub mod input;
 pub mod interest;
+pub mod members;
 pub mod memory;
 pub mod next_event;
 pub mod rankings;

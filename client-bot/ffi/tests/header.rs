@@ -67,6 +67,7 @@ fn header(sources: &Path) -> String {
         "interest",
         "rankings",
         "things",
+        "members",
         "talk",
     ] {
         builder = builder.with_src(sources.join(name).with_extension("rs"));

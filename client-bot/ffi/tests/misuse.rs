@@ -11,6 +11,7 @@ use myriad_client::connection::{
 use myriad_client::events::{EventType, MyriadEntity, MyriadLink, MyriadLoss, myriad_loss_words};
 use myriad_client::input::{myriad_command, myriad_flush, myriad_input_due, myriad_ready_ticks};
 use myriad_client::interest::{myriad_set_region, myriad_set_sight, myriad_subscribe};
+use myriad_client::members::{myriad_member_name, myriad_member_value, myriad_members};
 use myriad_client::next_event::myriad_next_event;
 use myriad_client::rankings::{myriad_ask_ranking, myriad_ranked_name, myriad_ranking};
 use myriad_client::schema::{
@@ -122,6 +123,9 @@ fn what_needs_a_world_says_that_there_is_none() {
             myriad_command(client, say, null(), 0, null_mut()),
             myriad_entities(client, null_mut(), 0, &mut count),
             myriad_things(client, NO_ENTITY, null_mut(), 0, &mut count),
+            myriad_members(client, say, null_mut(), 0, &mut count),
+            myriad_member_name(client, NO_ENTITY, null_mut(), 0),
+            myriad_member_value(client, NO_ENTITY, say, &mut value),
             myriad_value(client, NO_ENTITY, say, &mut value),
             myriad_ask_ranking(client, say, 3),
             myriad_ranking(client, say, &mut number, null_mut(), 0, &mut count),
@@ -171,6 +175,8 @@ fn null_pointers_and_wrong_numbers_are_arguments_that_are_refused() {
             myriad_command(client, c"move".as_ptr(), null(), 2, null_mut()),
             myriad_entities(client, null_mut(), 5, null_mut()),
             myriad_things(client, NO_ENTITY, null_mut(), 5, null_mut()),
+            myriad_members(client, c"party".as_ptr(), null_mut(), 5, null_mut()),
+            myriad_members(client, null(), null_mut(), 0, null_mut()),
             myriad_subscribe(client, 1, null(), null_mut()),
             myriad_set_sight(client, f64::NAN, null_mut()),
             myriad_set_region(client, 0, low.as_ptr(), null(), null(), null_mut()),

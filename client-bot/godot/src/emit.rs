@@ -68,6 +68,8 @@ impl MyriadClient {
             EventType::InterfaceChanged => signals.interface_changed().emit(),
             // Cells are asked for by place, whenever a game wants to know.
             EventType::CellsChanged => {}
+            // So are members, of the Rust client only.
+            EventType::MemberJoined | EventType::MemberLeft | EventType::MemberChanged => {}
             EventType::Lost => {
                 let wait = loss.and_then(|loss| loss.retry_in);
                 let seconds = wait.map_or(-1.0, |wait| wait.as_secs_f64());

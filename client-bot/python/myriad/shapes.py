@@ -6,7 +6,7 @@ without fields.
 """
 
 # The version of the protocol whose fields these are.
-VERSION = 22
+VERSION = 23
 
 ENTITY = {"slot": "integer", "generation": "integer"}
 TYPE = ("one", "i32", "fixed", "bool", "entity", "symbol", "i64", "high", "text")

@@ -21,6 +21,17 @@ class Entity:
 
 
 @dataclass
+class Member:
+    """Another member of a group of the own entity, and what it shares, by column."""
+
+    generation: int
+    name: str | None
+    # The columns that refer to the groups to which both belong.
+    groups: list[int]
+    values: dict[int, int]
+
+
+@dataclass
 class View:
     """The world as received from the server, and what is to be acknowledged."""
 
@@ -30,6 +41,8 @@ class View:
     entities: dict[int, Entity] = field(default_factory=dict)
     # By slot: what the own entity has, and what it sees of others, which is nowhere.
     things: dict[int, Entity] = field(default_factory=dict)
+    # By slot: the other members of the groups of the own entity, wherever they are.
+    members: dict[int, Member] = field(default_factory=dict)
     # Movement of entities whose enter is on its way: courses, and the newest other attributes.
     early: dict[int, tuple[list[Course], list[tuple[int, int]]]] = field(default_factory=dict)
     # What the whole world shares, by column, and the slot that has it.
@@ -122,6 +135,16 @@ class View:
                     self.things[entity["slot"]] = thing
                 case "leave" | "state" if message["slot"] in self.things:
                     self.change_thing(name, message)
+                case "member":
+                    entity, values = message["entity"], dict(message["values"])
+                    member = (entity["generation"], message["name"], message["groups"], values)
+                    self.members[entity["slot"]] = Member(*member)
+                case "member_changed" if message["slot"] in self.members:
+                    values = self.members[message["slot"]].values
+                    message["old"] = {column: values.get(column, 0) for column, _ in message["values"]}
+                    values.update(message["values"])
+                case "member_left":
+                    self.members.pop(message["slot"], None)
                 case "enter":
                     self.enter(tick, message)
                 case "leave":
@@ -146,6 +169,12 @@ class View:
     def found(self, slot: int) -> Entity | None:
         """The entity in view, or the thing, in a slot."""
         return self.things.get(slot, self.entities.get(slot))
+
+    def members_of(self, attribute: str) -> list[int]:
+        """The slots of the other members of the group to which an attribute refers, ascending."""
+        names = [column["name"] for column in self.world.columns]
+        column = names.index(attribute) if attribute in names else None
+        return sorted(slot for slot, member in self.members.items() if column in member.groups)
 
     def held_by(self, slot: int) -> list[int]:
         """The slots of the things that an entity, or a thing, holds itself, ascending."""

@@ -126,10 +126,7 @@ class World:
             case 2:
                 return "enter", self.enter(bits)
             case 3:
-                slot, columns = self.slot(bits), range(bits.get(6))
-                numbers = (self.column(bits) for _ in columns)
-                values = [(c, self.value(bits, c)) for c in numbers]
-                return "state", {"slot": slot, "values": values}
+                return "state", {"slot": self.slot(bits), "values": self.values(bits)}
             case 4:
                 return "reborn", {"entity": self.entity(bits)}
             case 5:
@@ -169,6 +166,8 @@ class World:
                         return "texts", self.texts(bits)
                     case 4:
                         return "edits", self.edits(bits)
+                    case 5:
+                        return self.members(bits)
                 raise Malformed(f"rare message {rare}")
             case 13:
                 return "layer", {"hash": bits.get(64), "offset": bits.get(32),
@@ -178,6 +177,24 @@ class World:
             case 15:
                 return "talk", {"bytes": bits.bytes(16)}
         raise Malformed(f"tag {tag}")
+
+    def values(self, bits: Bits) -> list[tuple[int, int]]:
+        numbers = (self.column(bits) for _ in range(bits.get(6)))
+        return [(c, self.value(bits, c)) for c in numbers]
+
+    def members(self, bits: Bits) -> tuple[str, dict[str, Any]]:
+        match what := bits.get(2):
+            case 0:
+                return "member_left", {"slot": self.slot(bits)}
+            case 1:
+                return "member_changed", {"slot": self.slot(bits), "values": self.values(bits)}
+            case 2:
+                entity, groups = self.entity(bits), range(bits.get(3))
+                groups = [self.column(bits) for _ in groups]
+                name = bits.bytes(6).decode() if bits.get(1) else None
+                return "member", {"entity": entity, "groups": groups, "name": name,
+                                  "values": self.values(bits)}
+        raise Malformed(f"the message {what} about members")
 
     def ranking(self, bits: Bits) -> dict[str, Any]:
         number, own = bits.get(3), bits.small()

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use client_core::{Answer, DatagramSummary, Entity, Message, Movement, RankingInfo, Region, View};
 use rustc_hash::FxHashMap;
 use shared::wire::control::Quotas;
+use shared::wire::members::MemberMessage;
 use shared::wire::movement::wait_ticks_max;
 use shared::{Course, EntityId, Schema, Slot, Tick};
 
@@ -240,6 +241,13 @@ impl Checker {
             Message::Ranking(standing) => {
                 self.standings
                     .judge(&history.findings, self.entity, standing);
+            }
+            Message::Members(message) => {
+                let slot = match message {
+                    MemberMessage::Left(slot) | MemberMessage::Changed { slot, .. } => *slot,
+                    MemberMessage::Member { entity, .. } => entity.slot,
+                };
+                self.touched.insert(slot.0, tick);
             }
             Message::Notice(_)
             | Message::Full

@@ -141,6 +141,20 @@ export interface Entity {
   row: number[];
   /** The things of it that the player sees, by slot; at most 64. */
   things: Entity[];
+  /** Of the player's own entity: the other members of its groups, by slot, wherever they are. */
+  members: Member[];
+}
+
+/** Another member of a group of the player's. */
+export interface Member {
+  slot: number;
+  generation: number;
+  /** Of its player, if it has one. */
+  name: string | null;
+  /** The attributes that refer to the groups to which both belong, such as `party`. */
+  groups: string[];
+  /** Names, values and ranges of what it shares; a value without a range has `null`. */
+  values: [string, Value, [Value, Value] | null][];
 }
 
 /** How good the connection is. */

@@ -77,7 +77,21 @@ export class Panel {
     if (!entity) return [element("p", { className: "faint" }, "not in the world")];
     const place = entity.place?.slice(0, this.#schema.size.length).map((at) => at.toFixed(1)).join(", ");
     const rows = [[entity.kind, `#${entity.slot}`], ["place", place ?? ""], ...entity.values];
-    return [...this.#values(rows), ...bagOf(entity, thing?.slot)];
+    return [...this.#values(rows), ...bagOf(entity, thing?.slot), ...this.#members(entity)];
+  }
+
+  /** The other members of the player's groups: bars of what has a range, else values. */
+  #members({ members = [] }) {
+    const value = ([name, value, range]) => {
+      if (!range) return element("span", {}, `${name} ${value}`);
+      const [min, max] = range;
+      return element("meter", { min, max, value, title: `${name} ${value} / ${max}` });
+    };
+    const row = (member) => {
+      const name = element("b", {}, member.name ?? `#${member.slot}`);
+      return element("li", {}, name, element("span", {}, member.groups.join(", ")), ...member.values.map(value));
+    };
+    return members.length ? [element("ul", { className: "members" }, ...members.map(row))] : [];
   }
 
   #values(rows) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use client_core::{
-    Entity, EventType, Game, LayerInfo, LayerKind, LinkState, NamedEvent, Ranking, View,
+    Entity, EventType, Game, LayerInfo, LayerKind, LinkState, Member, NamedEvent, Ranking, View,
 };
 use serde::Serialize;
 use shared::world::plane::Atlas;
@@ -266,6 +266,59 @@ pub struct EntityText<'a> {
     row: &'a [i32],
     /// The things of it that the player sees, by slot, at most [`THINGS_MAX`].
     things: Vec<EntityText<'a>>,
+    /// Of the player's own entity: the other members of its groups.
+    members: Vec<MemberText<'a>>,
+}
+
+/// Another member of a group of the player's.
+#[derive(Debug, Serialize)]
+pub struct MemberText<'a> {
+    slot: u32,
+    generation: u32,
+    /// Of its player, if it has one.
+    name: Option<&'a str>,
+    /// The attributes that refer to the groups to which both belong.
+    groups: Vec<&'a str>,
+    /// (name, value, range), of what it shares; `null` without a range.
+    values: Vec<(&'a str, Plain<'a>, Option<[Plain<'a>; 2]>)>,
+}
+
+impl MemberText<'_> {
+    fn all(view: &View) -> Vec<MemberText<'_>> {
+        let members = view.all_members();
+        members.map(|member| MemberText::of(view, member)).collect()
+    }
+
+    fn of<'a>(view: &'a View, member: &'a Member) -> MemberText<'a> {
+        let schema = view.schema();
+        let name = |column: &u16| {
+            schema
+                .attributes
+                .get(usize::from(*column))
+                .map(|a| &*a.name)
+        };
+        let kind = view.own().map(|own| usize::from(own.kind));
+        let kind = kind.and_then(|kind| schema.kinds.get(kind));
+        let value = |column: &u16| {
+            let name = name(column)?;
+            let value = view.shared_by(member, name)?;
+            let bounds = kind.into_iter().flat_map(|kind| &kind.attributes);
+            let is_number = value.ty().is_number();
+            let has_range = |own: &&KindAttribute| is_number && has_range(schema, own);
+            let bounds = bounds.filter(|own| own.column == *column).filter(has_range);
+            let bound = |raw| plain(schema, AttributeValue::of_word(value.ty(), raw));
+            let range = bounds.map(|own| [bound(own.min), bound(own.max)]).next();
+            let is_shown = value.ty() != AttributeType::High;
+            is_shown.then(|| (name, plain_in(view, value), range))
+        };
+        MemberText {
+            slot: member.id.slot.0,
+            generation: member.id.generation,
+            name: member.name.as_deref(),
+            groups: member.groups.iter().filter_map(name).collect(),
+            values: member.columns.iter().filter_map(value).collect(),
+        }
+    }
 }
 
 impl EntityText<'_> {
@@ -307,6 +360,10 @@ impl EntityText<'_> {
                 .take(THINGS_MAX)
                 .map(|thing| EntityText::of(view, thing, None))
                 .collect(),
+            members: match entity.id == view.entity() {
+                true => MemberText::all(view),
+                false => vec![],
+            },
         }
     }
 }
@@ -426,7 +483,13 @@ impl EventText {
                     ..plain("refused", &refused(&names, text))
                 }
             }
-            Type::None | Type::Entered | Type::Left => return None,
+            Type::MemberJoined => {
+                let name = event.name.as_deref().unwrap_or("a player");
+                own("member", &format!("{name} belongs to your group"))
+            }
+            Type::None | Type::Entered | Type::Left | Type::MemberLeft | Type::MemberChanged => {
+                return None;
+            }
         })
     }
 }

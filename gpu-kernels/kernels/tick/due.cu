@@ -79,7 +79,7 @@ __device__ inline bool is_due(const World& w, const Tick& t, u64 item) {
     const Rule& rule = w.rule_table[item / w.capacity];
     u32 slot = (u32)(item % w.capacity);
     bool has_turn = w.states[slot] == LIVE && w.slot_kinds[slot] == rule.kind && (t.number + slot) % rule.ticks == 0;
-    return has_turn && (!rule.is_of_ended || holder_of(w, slot) == NOBODY);
+    return has_turn && (rule.ended_column < 0 || related(w, slot, rule.ended_column) == NOBODY);
 }
 
 KERNEL due_count(World w, Tick t) {

@@ -252,13 +252,14 @@ struct alignas(4) Rule {
     u32 word_count;
     u32 own_place;
     u32 own_words;
-    // 1 if only things give it whose holder has ended, else 0.
-    u32 is_of_ended;
+    // If only entities give it whose holder, or group, has ended: the column that refers to it;
+    // else -1.
+    i32 ended_column;
 };
 static_assert(sizeof(Rule) == 32, "as in Rust");
 static_assert(offsetof(Rule, kind) == 0 && offsetof(Rule, ticks) == 4 && offsetof(Rule, command) == 8, "as in Rust");
 static_assert(offsetof(Rule, word_start) == 12 && offsetof(Rule, word_count) == 16 && offsetof(Rule, own_place) == 20, "as in Rust");
-static_assert(offsetof(Rule, own_words) == 24 && offsetof(Rule, is_of_ended) == 28, "as in Rust");
+static_assert(offsetof(Rule, own_words) == 24 && offsetof(Rule, ended_column) == 28, "as in Rust");
 
 // A birth that was asked for; generation 0: there was no slot.
 struct alignas(4) Birth {
@@ -306,8 +307,9 @@ struct alignas(8) Counters {
     u64 timed_due;
     // Slots of which the census is taken.
     u64 census;
-    // Slots that are sorted by holder: all, or none where each thing has the holder that it had.
-    u64 held;
+    // By relation: slots that are sorted by holder or group: all, or none where each has the one
+    // that it had.
+    u64 held[5];
     // By ranking: how many entities it has.
     u64 ranked[8];
     // Buckets of the index that are crowded.
@@ -428,31 +430,31 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 4808, "as in Rust");
+static_assert(sizeof(Counters) == 4840, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, census) == 16, "as in Rust");
-static_assert(offsetof(Counters, held) == 24 && offsetof(Counters, ranked) == 32 && offsetof(Counters, crowds) == 96, "as in Rust");
-static_assert(offsetof(Counters, commands) == 104 && offsetof(Counters, updates_total) == 112 && offsetof(Counters, intervals) == 120, "as in Rust");
-static_assert(offsetof(Counters, changed_entities) == 128 && offsetof(Counters, free_slots) == 136 && offsetof(Counters, births_asked) == 144, "as in Rust");
-static_assert(offsetof(Counters, refused) == 152 && offsetof(Counters, changed_live) == 160 && offsetof(Counters, deliveries_total) == 168, "as in Rust");
-static_assert(offsetof(Counters, served) == 176 && offsetof(Counters, ignored_entries) == 184 && offsetof(Counters, chunk_starts) == 192, "as in Rust");
-static_assert(offsetof(Counters, afters) == 256 && offsetof(Counters, born) == 264 && offsetof(Counters, follow_ups) == 272, "as in Rust");
-static_assert(offsetof(Counters, reborn) == 280 && offsetof(Counters, reborn_acts) == 288 && offsetof(Counters, fall_acts) == 296, "as in Rust");
-static_assert(offsetof(Counters, zone_acts) == 304 && offsetof(Counters, zones) == 312 && offsetof(Counters, timed_unscheduled) == 320, "as in Rust");
-static_assert(offsetof(Counters, published) == 328 && offsetof(Counters, areas) == 336 && offsetof(Counters, notified) == 344, "as in Rust");
-static_assert(offsetof(Counters, picked) == 352 && offsetof(Counters, falls) == 360 && offsetof(Counters, fallen) == 368, "as in Rust");
-static_assert(offsetof(Counters, atomic_asked) == 376 && offsetof(Counters, atomic_pairs) == 384 && offsetof(Counters, atomic_entities) == 392, "as in Rust");
-static_assert(offsetof(Counters, atomic_tail) == 400 && offsetof(Counters, atomic_first) == 408 && offsetof(Counters, atomic_head) == 416, "as in Rust");
-static_assert(offsetof(Counters, atomic_done) == 424 && offsetof(Counters, atomic_stuck) == 432 && offsetof(Counters, atomic_left) == 440, "as in Rust");
-static_assert(offsetof(Counters, atomic_fresh) == 448 && offsetof(Counters, atomic_again) == 456 && offsetof(Counters, atomic_dropped) == 464, "as in Rust");
-static_assert(offsetof(Counters, atomic_afters) == 472 && offsetof(Counters, atomic_notified) == 480 && offsetof(Counters, deferred_hash) == 488, "as in Rust");
-static_assert(offsetof(Counters, over_budget_of) == 496 && offsetof(Counters, out_of_range_of) == 1520 && offsetof(Counters, hash) == 2544, "as in Rust");
-static_assert(offsetof(Counters, applied) == 4640 && offsetof(Counters, stale) == 4648 && offsetof(Counters, malformed) == 4656, "as in Rust");
-static_assert(offsetof(Counters, over_budget) == 4664 && offsetof(Counters, over_per_tick) == 4672 && offsetof(Counters, resting) == 4680, "as in Rust");
-static_assert(offsetof(Counters, atomic_refused) == 4688 && offsetof(Counters, atomic_moved) == 4696 && offsetof(Counters, atomic_deferred) == 4704, "as in Rust");
-static_assert(offsetof(Counters, updates) == 4712 && offsetof(Counters, changes) == 4720 && offsetof(Counters, courses) == 4728, "as in Rust");
-static_assert(offsetof(Counters, births) == 4736 && offsetof(Counters, deaths) == 4744 && offsetof(Counters, deliveries) == 4752, "as in Rust");
-static_assert(offsetof(Counters, clients_behind) == 4760 && offsetof(Counters, entities) == 4768 && offsetof(Counters, timed) == 4776, "as in Rust");
-static_assert(offsetof(Counters, respawns) == 4784 && offsetof(Counters, hearings) == 4792 && offsetof(Counters, hearings_dropped) == 4800, "as in Rust");
+static_assert(offsetof(Counters, held) == 24 && offsetof(Counters, ranked) == 64 && offsetof(Counters, crowds) == 128, "as in Rust");
+static_assert(offsetof(Counters, commands) == 136 && offsetof(Counters, updates_total) == 144 && offsetof(Counters, intervals) == 152, "as in Rust");
+static_assert(offsetof(Counters, changed_entities) == 160 && offsetof(Counters, free_slots) == 168 && offsetof(Counters, births_asked) == 176, "as in Rust");
+static_assert(offsetof(Counters, refused) == 184 && offsetof(Counters, changed_live) == 192 && offsetof(Counters, deliveries_total) == 200, "as in Rust");
+static_assert(offsetof(Counters, served) == 208 && offsetof(Counters, ignored_entries) == 216 && offsetof(Counters, chunk_starts) == 224, "as in Rust");
+static_assert(offsetof(Counters, afters) == 288 && offsetof(Counters, born) == 296 && offsetof(Counters, follow_ups) == 304, "as in Rust");
+static_assert(offsetof(Counters, reborn) == 312 && offsetof(Counters, reborn_acts) == 320 && offsetof(Counters, fall_acts) == 328, "as in Rust");
+static_assert(offsetof(Counters, zone_acts) == 336 && offsetof(Counters, zones) == 344 && offsetof(Counters, timed_unscheduled) == 352, "as in Rust");
+static_assert(offsetof(Counters, published) == 360 && offsetof(Counters, areas) == 368 && offsetof(Counters, notified) == 376, "as in Rust");
+static_assert(offsetof(Counters, picked) == 384 && offsetof(Counters, falls) == 392 && offsetof(Counters, fallen) == 400, "as in Rust");
+static_assert(offsetof(Counters, atomic_asked) == 408 && offsetof(Counters, atomic_pairs) == 416 && offsetof(Counters, atomic_entities) == 424, "as in Rust");
+static_assert(offsetof(Counters, atomic_tail) == 432 && offsetof(Counters, atomic_first) == 440 && offsetof(Counters, atomic_head) == 448, "as in Rust");
+static_assert(offsetof(Counters, atomic_done) == 456 && offsetof(Counters, atomic_stuck) == 464 && offsetof(Counters, atomic_left) == 472, "as in Rust");
+static_assert(offsetof(Counters, atomic_fresh) == 480 && offsetof(Counters, atomic_again) == 488 && offsetof(Counters, atomic_dropped) == 496, "as in Rust");
+static_assert(offsetof(Counters, atomic_afters) == 504 && offsetof(Counters, atomic_notified) == 512 && offsetof(Counters, deferred_hash) == 520, "as in Rust");
+static_assert(offsetof(Counters, over_budget_of) == 528 && offsetof(Counters, out_of_range_of) == 1552 && offsetof(Counters, hash) == 2576, "as in Rust");
+static_assert(offsetof(Counters, applied) == 4672 && offsetof(Counters, stale) == 4680 && offsetof(Counters, malformed) == 4688, "as in Rust");
+static_assert(offsetof(Counters, over_budget) == 4696 && offsetof(Counters, over_per_tick) == 4704 && offsetof(Counters, resting) == 4712, "as in Rust");
+static_assert(offsetof(Counters, atomic_refused) == 4720 && offsetof(Counters, atomic_moved) == 4728 && offsetof(Counters, atomic_deferred) == 4736, "as in Rust");
+static_assert(offsetof(Counters, updates) == 4744 && offsetof(Counters, changes) == 4752 && offsetof(Counters, courses) == 4760, "as in Rust");
+static_assert(offsetof(Counters, births) == 4768 && offsetof(Counters, deaths) == 4776 && offsetof(Counters, deliveries) == 4784, "as in Rust");
+static_assert(offsetof(Counters, clients_behind) == 4792 && offsetof(Counters, entities) == 4800 && offsetof(Counters, timed) == 4808, "as in Rust");
+static_assert(offsetof(Counters, respawns) == 4816 && offsetof(Counters, hearings) == 4824 && offsetof(Counters, hearings_dropped) == 4832, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -825,9 +827,10 @@ struct alignas(8) World {
     // the ranking's kind. Of those of which scripts ask, likewise of the start of the tick.
     u32 *standing_slots;
     u32 *standing_ranks;
-    // By slot, and at last: where the things of a holder begin in `held_slots`, as they are at
-    // the start of a tick whose scripts ask for them. By slot of a thing: its holder when they
-    // were sorted last; those of all slots are sorted where kinds are for the census.
+    // By relation, then by slot, and at last: where the things of a holder, or the members of a
+    // group, begin among those of the relation in `held_slots`, as they are at the start of a tick
+    // whose scripts ask for them. By relation and slot of a thing or member: its holder or group
+    // when they were sorted last; those of all slots are sorted where kinds are for the census.
     u32 *held_starts;
     u32 *held_slots;
     u32 *held_by;
@@ -1060,7 +1063,11 @@ struct alignas(8) Tick {
     u32 field_kind;
     // The round of all fields that it is about, modulo 6.
     u32 field_round;
-    u32 padding;
+    // The relation that a launch sorts, its column, and the kind that has it, or `NOWHERE` if that
+    // is all things.
+    u32 relation;
+    u32 relation_column;
+    u32 relation_kind;
     // For how many ticks positions are kept, and the place in their ring for this tick's.
     u32 rewind_ticks;
     u32 past_next;
@@ -1105,7 +1112,7 @@ struct alignas(8) Tick {
     u32 *hearing_offsets;
     u32 *hearings;
 };
-static_assert(sizeof(Tick) == 344, "as in Rust");
+static_assert(sizeof(Tick) == 352, "as in Rust");
 static_assert(offsetof(Tick, number) == 0 && offsetof(Tick, stamp) == 8 && offsetof(Tick, frame_commands) == 12, "as in Rust");
 static_assert(offsetof(Tick, part) == 16 && offsetof(Tick, own_first) == 20 && offsetof(Tick, own_end) == 24, "as in Rust");
 static_assert(offsetof(Tick, observer_sets) == 28 && offsetof(Tick, forgets) == 32 && offsetof(Tick, releases) == 36, "as in Rust");
@@ -1113,17 +1120,17 @@ static_assert(offsetof(Tick, chunk_clients) == 40 && offsetof(Tick, client_first
 static_assert(offsetof(Tick, afters) == 52 && offsetof(Tick, afters_asked) == 56 && offsetof(Tick, region_sets) == 60, "as in Rust");
 static_assert(offsetof(Tick, ranking) == 64 && offsetof(Tick, ranking_kind) == 68 && offsetof(Tick, ranking_column) == 72, "as in Rust");
 static_assert(offsetof(Tick, ranking_flip) == 76 && offsetof(Tick, field) == 80 && offsetof(Tick, field_kind) == 84, "as in Rust");
-static_assert(offsetof(Tick, field_round) == 88 && offsetof(Tick, padding) == 92 && offsetof(Tick, rewind_ticks) == 96, "as in Rust");
-static_assert(offsetof(Tick, past_next) == 100 && offsetof(Tick, frame) == 104 && offsetof(Tick, words) == 112, "as in Rust");
-static_assert(offsetof(Tick, sets) == 120 && offsetof(Tick, forget) == 128 && offsetof(Tick, release) == 136, "as in Rust");
-static_assert(offsetof(Tick, after) == 144 && offsetof(Tick, region_set) == 152 && offsetof(Tick, counters) == 160, "as in Rust");
-static_assert(offsetof(Tick, scan_sums) == 168 && offsetof(Tick, group_counts) == 176 && offsetof(Tick, part_deliveries) == 184, "as in Rust");
-static_assert(offsetof(Tick, births) == 192 && offsetof(Tick, birth_rows) == 200 && offsetof(Tick, deaths) == 208, "as in Rust");
-static_assert(offsetof(Tick, notifications) == 216 && offsetof(Tick, refused) == 224 && offsetof(Tick, change_slots) == 232, "as in Rust");
-static_assert(offsetof(Tick, change_offsets) == 240 && offsetof(Tick, change_columns) == 248 && offsetof(Tick, change_values) == 256, "as in Rust");
-static_assert(offsetof(Tick, change_causes) == 264 && offsetof(Tick, change_actors) == 272 && offsetof(Tick, course_slots) == 280, "as in Rust");
-static_assert(offsetof(Tick, course_velocities) == 288 && offsetof(Tick, delivery_offsets) == 296 && offsetof(Tick, deliveries) == 304, "as in Rust");
-static_assert(offsetof(Tick, bucket_order) == 312 && offsetof(Tick, bucket_ranges) == 320 && offsetof(Tick, hearing_offsets) == 328, "as in Rust");
-static_assert(offsetof(Tick, hearings) == 336, "as in Rust");
+static_assert(offsetof(Tick, field_round) == 88 && offsetof(Tick, relation) == 92 && offsetof(Tick, relation_column) == 96, "as in Rust");
+static_assert(offsetof(Tick, relation_kind) == 100 && offsetof(Tick, rewind_ticks) == 104 && offsetof(Tick, past_next) == 108, "as in Rust");
+static_assert(offsetof(Tick, frame) == 112 && offsetof(Tick, words) == 120 && offsetof(Tick, sets) == 128, "as in Rust");
+static_assert(offsetof(Tick, forget) == 136 && offsetof(Tick, release) == 144 && offsetof(Tick, after) == 152, "as in Rust");
+static_assert(offsetof(Tick, region_set) == 160 && offsetof(Tick, counters) == 168 && offsetof(Tick, scan_sums) == 176, "as in Rust");
+static_assert(offsetof(Tick, group_counts) == 184 && offsetof(Tick, part_deliveries) == 192 && offsetof(Tick, births) == 200, "as in Rust");
+static_assert(offsetof(Tick, birth_rows) == 208 && offsetof(Tick, deaths) == 216 && offsetof(Tick, notifications) == 224, "as in Rust");
+static_assert(offsetof(Tick, refused) == 232 && offsetof(Tick, change_slots) == 240 && offsetof(Tick, change_offsets) == 248, "as in Rust");
+static_assert(offsetof(Tick, change_columns) == 256 && offsetof(Tick, change_values) == 264 && offsetof(Tick, change_causes) == 272, "as in Rust");
+static_assert(offsetof(Tick, change_actors) == 280 && offsetof(Tick, course_slots) == 288 && offsetof(Tick, course_velocities) == 296, "as in Rust");
+static_assert(offsetof(Tick, delivery_offsets) == 304 && offsetof(Tick, deliveries) == 312 && offsetof(Tick, bucket_order) == 320, "as in Rust");
+static_assert(offsetof(Tick, bucket_ranges) == 328 && offsetof(Tick, hearing_offsets) == 336 && offsetof(Tick, hearings) == 344, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0x05ac7c5fcdde37acull;
+constexpr u64 TICK_LAYOUT_HASH = 0xc480531b0e7a4c18ull;

@@ -70,15 +70,17 @@ __device__ inline u32 resolve(const World& w, i32 reference) {
     return meant ? slot : w.capacity;
 }
 
-// The slot of the entity that holds a thing; capacity if it has none, NOBODY if that has ended, or
-// can't hold it.
-__device__ inline u32 holder_of(const World& w, u32 slot) {
-    i32 reference = w.rows[(u64)slot * w.columns + w.holder_column];
+// The slot of the entity that holds a thing, or of the group of a member, as the column says; capacity
+// if it has none, NOBODY if that has ended, can't hold it, or is no group.
+__device__ inline u32 related(const World& w, u32 slot, u32 column) {
+    i32 reference = w.rows[(u64)slot * w.columns + column];
     if (reference == -1) return w.capacity;
-    u32 holder = resolve(w, reference);
-    if (holder == w.capacity) return NOBODY;
-    u32 kind = w.slot_kinds[holder];
-    return is_thing_kind(w, kind) && kind >= w.slot_kinds[slot] ? NOBODY : holder;
+    u32 other = resolve(w, reference);
+    if (other == w.capacity) return NOBODY;
+    u32 kind = w.slot_kinds[other];
+    bool is_thing = is_thing_kind(w, kind);
+    if ((i32)column != w.holder_column) return is_thing ? other : NOBODY;
+    return is_thing && kind >= w.slot_kinds[slot] ? NOBODY : other;
 }
 
 __device__ inline i64 squared_distance(const Point& a, const Point& b) {

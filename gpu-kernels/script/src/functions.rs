@@ -1,7 +1,7 @@
 //! The functions that scripts have without declaring them.
 
 /// The built-in functions and what each is called with.
-pub const BUILTINS: [(&str, &str); 57] = [
+pub const BUILTINS: [(&str, &str); 59] = [
     ("require", "require(condition, \"reason\")"),
     ("require_fits", "require_fits(entity.attribute += number)"),
     ("exists", "exists(entity)"),
@@ -17,6 +17,8 @@ pub const BUILTINS: [(&str, &str); 57] = [
     ("all", "all(\"kind\")"),
     ("held_by", "held_by(entity, \"kind\")"),
     ("count_held", "count_held(entity, \"kind\")"),
+    ("members", "members(group, \"attribute\")"),
+    ("count_members", "count_members(group, \"attribute\")"),
     ("rank", "rank(entity, \"ranking\")"),
     ("top", "top(\"ranking\", number)"),
     ("random", "random(low, high)"),
@@ -66,7 +68,7 @@ pub const BUILTINS: [(&str, &str); 57] = [
 
 /// Built-in functions that are younger than the scripts of some worlds. Where a script has a function
 /// of this name, its own is meant: no world stops compiling as there are more.
-pub const YIELDING: [&str; 29] = [
+pub const YIELDING: [&str; 31] = [
     "sine",
     "cosine",
     "angle",
@@ -88,6 +90,8 @@ pub const YIELDING: [&str; 29] = [
     "all",
     "held_by",
     "count_held",
+    "members",
+    "count_members",
     "rank",
     "top",
     "cancel",

@@ -1,4 +1,4 @@
-//! The things of a world by holder.
+//! The things of a world by holder, and likewise the members of groups by group.
 
 use shared::Slot;
 

@@ -59,14 +59,15 @@ pub trait World {
     fn standings(&self) -> Option<&Standings> {
         None
     }
-    /// The things of each holder, if there are any.
-    fn holdings(&self) -> Option<&Holdings> {
+    /// The things of each holder or the members of each group, by number of the relation, if there are
+    /// any.
+    fn holdings(&self, _relation: u8) -> Option<&Holdings> {
         None
     }
-    /// The slot of a thing of a live holder, by its place among all of them in the order of their
-    /// slots. The place may be any number.
-    fn held(&self, holder: Slot, place: u32) -> Option<Slot> {
-        self.holdings()?.nth(holder, place)
+    /// The slot of an entity that relates to a live one, by its place among all of them in the order of
+    /// their slots. The place may be any number.
+    fn held(&self, relation: u8, holder: Slot, place: u32) -> Option<Slot> {
+        self.holdings(relation)?.nth(holder, place)
     }
     /// How many entities of a kind live.
     fn count(&self, kind: u16) -> u32 {
@@ -358,9 +359,9 @@ impl<W: World, E: Effects> Run<'_, W, E> {
                 let found = self.world.nth(kind, place);
                 self.set(reg, found.map_or(NOBODY, |slot| slot.0 as i32));
             }
-            Inst::Held(reg, holder, place) => {
+            Inst::Held(reg, relation, holder, place) => {
                 let (holder, place) = (self.slot(holder), self.get(place).cast_unsigned());
-                let found = holder.and_then(|holder| self.world.held(holder, place));
+                let found = holder.and_then(|holder| self.world.held(relation, holder, place));
                 self.set(reg, found.map_or(NOBODY, |slot| slot.0 as i32));
             }
             Inst::Rank(reg, slot, ranking) => {

@@ -194,9 +194,10 @@ pub enum Inst {
     Wide(Reg, Wide, Half, [Operand; 4]),
     /// A word of the world's [fields](shared::world::field), by its place; 0 where there is none.
     Field(Reg, Operand),
-    /// The slot of a thing of the holder in a slot, by its place among all of them in the order of
-    /// their slots; [`NOBODY`] where there is none, and of [`NOBODY`].
-    Held(Reg, Operand, Operand),
+    /// By number of a [relation](shared::world::group::Relation): the slot of an entity that relates to
+    /// the one in a slot, as a thing to its holder, by its place among all of them in the order of their
+    /// slots; [`NOBODY`] where there is none, and of [`NOBODY`].
+    Held(Reg, u8, Operand, Operand),
 }
 
 /// Which of some consecutive columns, of which an instruction names the first.
@@ -450,7 +451,7 @@ impl Inst {
             | Inst::JumpUnless(a, _) => visit(a),
             Inst::Binary(_, _, a, b)
             | Inst::Random(_, a, b)
-            | Inst::Held(_, a, b)
+            | Inst::Held(_, _, a, b)
             | Inst::Update(a, _, b)
             | Inst::Past(_, a, _, b) => {
                 visit(a);
@@ -591,16 +592,19 @@ impl Code {
         })
     }
 
-    /// Whether it asks for the things of holders.
-    pub fn asks_holders(&self) -> bool {
-        self.insts.iter().any(|i| matches!(i, Inst::Held(..)))
+    /// A bit for each relation of which it asks: for the things of holders, and the members of groups.
+    pub fn asked_relations(&self) -> u32 {
+        self.insts.iter().fold(0, |bits, inst| match *inst {
+            Inst::Held(_, relation, ..) => bits | 1 << relation,
+            _ => bits,
+        })
     }
 
     /// Whether it asks for entities wherever they are.
     pub fn asks(&self) -> bool {
         self.asked_kinds().next().is_some()
             || self.asked_rankings().next().is_some()
-            || self.asks_holders()
+            || self.asked_relations() != 0
     }
 
     /// Whether it can say why it has no effect.

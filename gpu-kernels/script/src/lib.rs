@@ -23,7 +23,7 @@
 //! | `arith` | what operators give for all operands; random numbers |
 //! | `atomic` | which entities an atomic command has to do with |
 //! | `census` | the living entities of a world by kind |
-//! | `holdings` | the things of a world by holder |
+//! | `holdings` | the things of a world by holder, the members of groups by group |
 //! | `standings` | where entities stand in a world's rankings |
 //! | `interpreter` | runs instructions one by one |
 //! | `native` | compiles instructions to machine code (feature `native`) |

@@ -11,6 +11,7 @@
 //! | `birth` | births, and the values that newborns are given |
 //! | `newborn` | commands that name newborns |
 //! | `everywhere` | what asks for entities wherever they are |
+//! | `relation` | what asks for the things of a holder, or the members of a group |
 //! | `angle` | sines, directions and turns |
 //! | `layer`, `way`, `field` | walls, heights and tags; ways around walls; steps along flow fields |
 //! | `timer` | scheduled commands that an attribute keeps |
@@ -40,6 +41,7 @@ mod log;
 mod loops;
 mod newborn;
 mod plane;
+mod relation;
 mod send;
 pub mod sites;
 mod statement;

@@ -5,6 +5,7 @@ use script::atomic::KEYS_MAX;
 use script::ir::{ALL_MAX, Budget, WRITES_MAX};
 use script::{BUILTINS, builtin};
 use shared::world::field::{COST_MAX, FIELD_CELLS_MAX, FIELDS_MAX, REFRESH_TICKS_MAX};
+use shared::world::group::{GROUPS_MAX, MEMBERS_SENT_MAX};
 use shared::world::hook::{CARRIED_EDGE_MAX, HOOKS_MAX, ZONES_MAX};
 use shared::world::logic::{Constant, Constants, Text};
 use shared::world::plane::{PLANE_NAMES_MAX, PLANES_MAX};
@@ -26,6 +27,7 @@ const NUMBERS: &str = include_str!("../../../server/worlds/numbers.md");
 const ASKING: &str = include_str!("../../../server/worlds/asking.md");
 const DOORS: &str = include_str!("../../../server/worlds/doors.md");
 const THINGS: &str = include_str!("../../../server/worlds/things.md");
+const GROUPS: &str = include_str!("../../../server/worlds/groups.md");
 const FIELDS: &str = include_str!("../../../server/worlds/fields.md");
 const SIGHT: &str = include_str!("../../../server/worlds/sight.md");
 const PLANES: &str = include_str!("../../../server/worlds/planes.md");
@@ -152,6 +154,19 @@ fn examples_of_things_compile() {
 }
 
 #[test]
+fn examples_of_groups_compile() {
+    let file = blocks_of(GROUPS, "toml").next().unwrap();
+    let schema = world_file::parse(file, "test").unwrap().schema;
+    assert_eq!(schema.groups.len(), 2);
+    assert!(GROUPS.contains(&format!("at most {GROUPS_MAX} attributes")));
+    assert!(GROUPS.contains(&format!("At most {MEMBERS_SENT_MAX} members")));
+    let texts = blocks_of(GROUPS, "rust").map(|block| Text::new("test.rs", block));
+    let texts: Vec<Text> = texts.collect();
+    let logic = common::compile_for(&schema, &texts, &Constants::default()).unwrap();
+    assert_eq!(logic.commands.len(), 4);
+}
+
+#[test]
 fn examples_of_numbers_of_64_bits_compile() {
     let file = blocks_of(NUMBERS, "toml").next().unwrap();
     let config = world_file::parse(file, "test").unwrap();
@@ -251,7 +266,7 @@ fn every_warning_has_its_row_and_the_tests_of_the_guide_compile() {
 fn every_built_in_function_has_an_example() {
     for (name, _) in BUILTINS {
         let call = format!("{name}(");
-        let all = [LAYERS, DOORS, FIELDS, PLANES, THINGS, ASKING, USAGE]
+        let all = [LAYERS, DOORS, FIELDS, PLANES, THINGS, GROUPS, ASKING, USAGE]
             .into_iter()
             .flat_map(|page| blocks_of(page, "rust"));
         let mut all = blocks("rust").chain(all);

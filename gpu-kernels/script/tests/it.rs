@@ -9,6 +9,7 @@ mod common;
 mod diagnostics;
 mod everywhere;
 mod forecast;
+mod groups;
 mod guide;
 mod hostile;
 mod language;

@@ -15,6 +15,7 @@ use script::native::{Call, Host, Native, NativeError, Rows, Shape, Thread, View}
 use script::standings::Standings;
 use shared::world::attribute::halves;
 use shared::world::columns::{ATTRIBUTES_MAX, Columns};
+use shared::world::group::RELATIONS_MAX as RELATIONS;
 use shared::world::mix::mix;
 use shared::{EntityId, Slot, Tick};
 
@@ -378,7 +379,7 @@ struct Table<'a> {
     kinds: Vec<u16>,
     keys: [i32; KEYS_MAX],
     census: Census,
-    holdings: Holdings,
+    holdings: Vec<Holdings>,
     standings: Standings,
 }
 
@@ -449,8 +450,8 @@ impl World for Table<'_> {
         Some(&self.census)
     }
 
-    fn holdings(&self) -> Option<&Holdings> {
-        Some(&self.holdings)
+    fn holdings(&self, relation: u8) -> Option<&Holdings> {
+        self.holdings.get(usize::from(relation))
     }
 
     fn standings(&self) -> Option<&Standings> {
@@ -776,7 +777,7 @@ impl Generator {
             kinds: vec![],
             keys: [NOBODY; KEYS_MAX],
             census: Census::default(),
-            holdings: Holdings::default(),
+            holdings: vec![],
             standings: Standings::default(),
         };
         for slot in 0..slots {
@@ -810,10 +811,12 @@ impl Generator {
         let living = slots.map(|slot| (table.kinds[slot], slot as u32));
         table.census = Census::of(shape.kind_columns.len(), living);
         let slots = table.states.len();
-        let pairs: Vec<(u32, u32)> = (0..self.below(3 * slots))
-            .map(|_| (self.below(slots) as u32, self.below(slots) as u32))
-            .collect();
-        table.holdings = Holdings::of(slots + self.below(3), pairs);
+        for _ in 0..RELATIONS {
+            let pairs: Vec<(u32, u32)> = (0..self.below(3 * slots))
+                .map(|_| (self.below(slots) as u32, self.below(slots) as u32))
+                .collect();
+            (table.holdings).push(Holdings::of(slots + self.below(3), pairs));
+        }
         table.standings = Standings::new(RANKINGS, slots + self.below(3));
         for ranking in 0..RANKINGS {
             // Any order does.

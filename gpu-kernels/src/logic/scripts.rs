@@ -37,7 +37,8 @@ pub struct Asking {
     pub command: u16,
     pub kinds: Vec<u16>,
     pub rankings: Vec<u16>,
-    pub asks_holders: bool,
+    /// A bit for each.
+    pub relations: u32,
 }
 
 /// Why scripts can't run.
@@ -103,7 +104,7 @@ impl Scripts {
             command: command.schema.kind.id(),
             kinds: command.code.asked_kinds().collect(),
             rankings: command.code.asked_rankings().collect(),
-            asks_holders: command.code.asks_holders(),
+            relations: command.code.asked_relations(),
         });
         let asking = asking.collect();
         let mut scripts = Scripts {

@@ -9,6 +9,7 @@ use script::holdings::Holdings;
 use script::interpreter::World;
 use script::standings::Standings;
 use shared::world::door::layers_with;
+use shared::world::group::Relation;
 use shared::world::layer::Layers;
 use shared::world::ranking::Ranking;
 use shared::world::schema::Schema;
@@ -25,7 +26,7 @@ pub struct StillWorld<'a> {
     buckets: OnceCell<Buckets>,
     census: OnceCell<Census>,
     standings: OnceCell<Standings>,
-    holdings: OnceCell<Holdings>,
+    holdings: OnceCell<Vec<Holdings>>,
     layers: OnceCell<Layers>,
     /// The words of fields, as they are in force.
     fields: OnceCell<Vec<i32>>,
@@ -87,26 +88,31 @@ pub fn ranked(
     standings
 }
 
-/// The slot of the living entity that holds a thing; `None` if none does that can.
-pub fn holder_of(schema: &Schema, world: &impl World, thing: Slot) -> Option<Slot> {
-    let kind = world.kind(thing);
-    let column = schema.holder_column().filter(|_| schema.is_thing(kind))?;
-    let reference = EntityRef(world.attribute(thing, column));
-    let holder = reference.slot();
-    let generation = world.generation(holder)?;
-    let holds = reference.is_generation(generation) && schema.can_hold(world.kind(holder), kind);
-    holds.then_some(holder)
+/// The slot of the living entity that holds a thing, or of the group of a member; `None` if it has
+/// none that can be.
+fn related(schema: &Schema, world: &impl World, relation: Relation, slot: Slot) -> Option<Slot> {
+    let own = world.kind(slot);
+    let reference = EntityRef(world.attribute(slot, relation.column.into()));
+    let other = reference.slot();
+    let generation = world.generation(other)?;
+    let is_meant = reference.is_generation(generation);
+    (is_meant && schema.relates(relation, own, world.kind(other))).then_some(other)
 }
 
-/// The things of each holder, among some living entities.
+/// By relation: the things of each holder, or the members of each group, among some living entities.
 pub fn held(
     schema: &Schema,
     world: &impl World,
     slots_max: usize,
-    living: impl Iterator<Item = Slot>,
-) -> Holdings {
-    let pairs = living.filter_map(|slot| Some((holder_of(schema, world, slot)?.0, slot.0)));
-    Holdings::of(slots_max, pairs)
+    living: &[Slot],
+) -> Vec<Holdings> {
+    let of_relation = |relation| {
+        let pairs = living
+            .iter()
+            .filter_map(|&slot| Some((related(schema, world, relation, slot)?.0, slot.0)));
+        Holdings::of(slots_max, pairs)
+    };
+    schema.relations().map(of_relation).collect()
 }
 
 impl<'a> StillWorld<'a> {
@@ -227,11 +233,13 @@ impl World for StillWorld<'_> {
         }))
     }
 
-    fn holdings(&self) -> Option<&Holdings> {
-        Some(self.holdings.get_or_init(|| {
+    fn holdings(&self, relation: u8) -> Option<&Holdings> {
+        let all = self.holdings.get_or_init(|| {
             let slots_max = self.snapshot.states.len();
-            held(&self.config.schema, self, slots_max, self.living())
-        }))
+            let living: Vec<Slot> = self.living().collect();
+            held(&self.config.schema, self, slots_max, &living)
+        });
+        all.get(usize::from(relation))
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use shared::world::columns::ATTRIBUTES_MAX;
 use shared::world::command::COMMANDS_MAX;
+use shared::world::group::RELATIONS_MAX;
 use shared::world::ranking::RANKINGS_MAX;
 
 use crate::tick::state::part;
@@ -102,8 +103,9 @@ counts! {
         timed_due: u64;
         /// Slots of which the census is taken.
         census: u64;
-        /// Slots that are sorted by holder: all, or none where each thing has the holder that it had.
-        held: u64;
+        /// By relation: slots that are sorted by holder or group: all, or none where each has the one
+        /// that it had.
+        held: [u64; RELATIONS_MAX];
         /// By ranking: how many entities it has.
         ranked: [u64; RANKINGS_MAX];
         /// Buckets of the index that are crowded.

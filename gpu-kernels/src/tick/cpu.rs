@@ -459,9 +459,8 @@ impl State {
         let rankings: BTreeSet<u16> = rankings.collect();
         let (slots, rows) = (&self.slots, (&self.rows[..], self.columns));
         let count = scripts.kind_columns().len();
-        if asking().any(|asking| asking.asks_holders) {
-            self.held.find_holdings(slots.used());
-        }
+        let relations = asking().fold(0, |bits, asking| bits | asking.relations);
+        self.held.find_holdings(relations, slots.used());
         self.counted.update(workers, slots, (&kinds, count));
         self.ranked.update(workers, slots, rows, &rankings);
     }

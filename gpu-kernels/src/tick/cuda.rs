@@ -19,7 +19,7 @@
 //! | `tick` | the tick: the list of its stages |
 //! | `upload`, `due`, `logic`, `merge`, `lifecycle`, `index`, `interest`, `hearings`, `hash`, `download` | one file a stage |
 //! | `census`, `standings` | the living entities by kind, and in rankings, before the stage `logic` |
-//! | `held` | the things of each holder, likewise |
+//! | `held` | the things of each holder and the members of each group, likewise |
 //! | `doors` | the cells that entities block, likewise |
 //! | `fields` | flow fields, likewise |
 //! | `edits` | cells of layers that scripts change, after the stage `interest` |
@@ -453,7 +453,7 @@ fn sort_scratch(sizes: &Sizes) -> u64 {
     let boxes = scratch_bytes::<u64>(boxes, sizes.box_key_bits);
     let pairs = scratch_bytes::<u32>(sizes.pairs(), bits_for(sizes.capacity - 1));
     let census = scratch_bytes::<u32>(sizes.capacity, world::census_bits(sizes));
-    let things = sizes.capacity * sizes.things;
+    let things = sizes.capacity * sizes.relations.min(1);
     let things = scratch_bytes::<u32>(things, world::held_bits(sizes));
     let rankings = sizes.capacity * sizes.rankings.min(1);
     let rankings = scratch_bytes::<u32>(rankings, standings::KEY_BITS);

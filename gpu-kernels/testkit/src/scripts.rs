@@ -70,6 +70,31 @@ fn drift(me: Entity, target: Entity, place: Point) {
     Text::new("flows.rs", text.to_owned())
 }
 
+/// Commands by which players join groups, lead others from one to another, and part; for each attribute
+/// that refers to a group.
+pub fn gatherings(schema: &Schema) -> Text {
+    let text = "\
+#[command(clients)]
+fn enlist_GROUP(me: Entity, thing: Entity) { me.GROUP = thing; }
+#[command(clients)]
+fn lead_GROUP(me: Entity, target: Entity, n: i32) {
+    let mut left = n % 5 + count_members(me.GROUP, \"GROUP\") / 2;
+    for other in members(target.GROUP, \"GROUP\") {
+        if left < 1 { break; }
+        left -= 1;
+        other.GROUP = me.GROUP;
+    }
+    if count_members(target.GROUP, \"GROUP\") > 3 {
+        for other in members(me.GROUP, \"GROUP\") { if other != me { other.GROUP = none; } }
+    }
+}
+";
+    let names = schema.groups.iter();
+    let names = names.map(|group| &schema.attributes[usize::from(group.column)].name);
+    let texts: Vec<String> = names.map(|name| text.replace("GROUP", name)).collect();
+    Text::new("gatherings.rs", texts.concat())
+}
+
 /// Commands that look through the things of a holder, and hand them on: pouches and coins.
 /// In worlds whose commands can schedule others, they end some.
 pub fn holdings(can_end: bool) -> Text {

@@ -26,8 +26,8 @@ use super::compile::{self, Declared};
 use super::logic::{self, Texts};
 use super::ranges::Ranges;
 use super::{
-    collections, commands, doors, engine, fields, initial, interest, kinds, layers, limits, motion,
-    planes, rankings, raw, regions, remarks, spawn, things, visibility, wire_step, zones,
+    collections, commands, doors, engine, fields, groups, initial, interest, kinds, layers, limits,
+    motion, planes, rankings, raw, regions, remarks, spawn, things, visibility, wire_step, zones,
 };
 
 /// A world without problems.
@@ -115,6 +115,7 @@ pub(super) fn build(
         let message = "expected none, as players are born in the world itself";
         problems.take::<()>(problem(format!("{}.plane", kind.key()), message));
     }
+    schema.groups = groups::groups(&schema, raw_kinds, player_kind, problems);
     let shown = things::shown(&schema, raw_kinds, player_kind, problems);
     let falls = engine::falls(&schema, raw_kinds, problems);
     let tells_owner = problems.take_or(None, engine::tells_owner(&schema, raw_kinds));
@@ -161,6 +162,9 @@ pub(super) fn build(
         if schema.holder_column().is_some() {
             problems.take(things::add_text(&schema, raw_kinds, &mut logic.texts));
         }
+        if !schema.groups.is_empty() {
+            problems.take(groups::add_text(&schema, &mut logic.texts));
+        }
         if !schema.rankings.is_empty() {
             problems.take(rankings::add_text(&schema.rankings, &mut logic.texts));
         }
@@ -198,6 +202,7 @@ pub(super) fn build(
             };
             let mut every = commands::every(&schema, &words, &raw.every, problems);
             every.extend(things::rules(&schema, raw_kinds, problems));
+            every.extend(groups::rules(&schema));
             every
         }
         None => vec![],

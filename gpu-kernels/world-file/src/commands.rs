@@ -110,7 +110,7 @@ fn every_one(
         command: command.kind,
         words,
         own_place: own_place.map(|first| place(&key, first)).transpose()?,
-        is_of_ended: false,
+        of_ended: None,
     })
 }
 

@@ -122,7 +122,7 @@ pub(super) fn persists(
             if number != usize::from(player_kind) {
                 return problem(key, "only attributes of the players' kind persist");
             }
-            if attribute.ty.of == AttributeType::Entity {
+            if attribute.ty.of == AttributeType::Entity && !attribute.group {
                 return problem(key, "an entity may be gone when its account comes back");
             }
             if attribute.ty.of == AttributeType::Text {

@@ -118,6 +118,7 @@ pub(super) fn schema(
         constants: vec![],
         layers: Layers::default(),
         rankings: vec![],
+        groups: vec![],
         doors: vec![],
         fields: vec![],
         atlas: Atlas::default(),

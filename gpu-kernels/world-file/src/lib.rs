@@ -31,6 +31,7 @@
 //! | `motion`, `wire_step` | the keys of `[world]` that say how movement is sent |
 //! | `spawn` | `spawn` of `[[kind]]` |
 //! | `doors` | `blocks` of `[[kind]]` |
+//! | `groups` | `group` and `shared_with` of attributes |
 //! | `things` | `place` and `on_holder_end` of `[[kind]]` |
 //! | `fields` | `[[field]]` |
 //! | `planes` | `[[plane]]` |
@@ -57,6 +58,7 @@ mod engine;
 mod error;
 mod fields;
 pub mod folder;
+mod groups;
 mod image;
 mod initial;
 mod interest;

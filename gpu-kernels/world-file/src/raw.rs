@@ -256,6 +256,12 @@ pub struct Attribute {
     /// Whether a client sees what the entity holds to which it refers.
     #[serde(default)]
     pub shows_held: bool,
+    /// Whether it refers to a group, whose members are those that refer to it.
+    #[serde(default)]
+    pub group: bool,
+    /// The attributes that refer to those groups whose members are sent this one of each other.
+    #[serde(default)]
+    pub shared_with: Vec<String>,
     #[serde(default)]
     pub persist: bool,
     pub overflow: Option<Overflow>,
@@ -299,6 +305,8 @@ impl Attribute {
             falls_at: None,
             tells_owner: None,
             shows_held: false,
+            group: false,
+            shared_with: vec![],
             persist: false,
             overflow: None,
             wire_step: None,

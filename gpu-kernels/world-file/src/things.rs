@@ -4,6 +4,7 @@
 use shared::world::attribute::{AttributeType, Audience};
 use shared::world::collection::member;
 use shared::world::config::Every;
+use shared::world::group::HOLDERS;
 use shared::world::logic::Text;
 use shared::world::schema::{HOLDER, Schema};
 use shared::world::shown::{Shown, ShownThings};
@@ -222,7 +223,7 @@ pub(super) fn rules(schema: &Schema, kinds: &[raw::Kind], problems: &mut Problem
             command,
             words: vec![],
             own_place: None,
-            is_of_ended: true,
+            of_ended: Some(HOLDERS),
         })
     });
     rules.collect()

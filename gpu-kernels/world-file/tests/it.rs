@@ -4,6 +4,7 @@
 mod collections;
 mod columns;
 mod file;
+mod groups;
 mod maps;
 mod planes;
 mod texts;

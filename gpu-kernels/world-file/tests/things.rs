@@ -26,7 +26,7 @@ fn a_thing_has_a_holder_and_no_place() {
     assert!(schema.is_thing(1) && !schema.is_thing(0));
     assert_eq!(schema.bounds(1)[..2], [(0, 0); 2]);
     let rule = &config.every[0];
-    assert!(rule.is_of_ended && rule.kind == 1 && rule.ticks == 1);
+    assert!(rule.of_ended == Some(0) && rule.kind == 1 && rule.ticks == 1);
     let name = config.logic.numbers.command_name(rule.command);
     assert_eq!(name, Some("holder_ended"));
     // A world without things has nothing of it.

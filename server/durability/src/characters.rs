@@ -20,7 +20,7 @@ use shared::world::attribute::halves;
 use shared::world::collection::member;
 use shared::world::schema::KindAttribute;
 use shared::world::value::words_at;
-use shared::{Attribute, AttributeType, AttributeValue, Plain, Symbol, WorldConfig};
+use shared::{Attribute, AttributeType, AttributeValue, EntityRef, Plain, Symbol, WorldConfig};
 use thiserror::Error;
 use tracing::info;
 use world_file::{Format, plain};
@@ -329,7 +329,14 @@ fn parse(world: &WorldConfig, attribute: &Attribute, given: &Value) -> Option<At
         },
         Value::Null | Value::Array(_) | Value::Object(_) => return None,
     };
-    AttributeValue::of_plain(attribute.ty, plain, &world.schema.symbols)
+    match (attribute.ty, plain) {
+        // A group, by the number of its reference.
+        (AttributeType::Entity, Plain::Whole(number)) => {
+            let reference = i32::try_from(number).ok()?;
+            Some(AttributeValue::Entity(EntityRef(reference)))
+        }
+        (ty, plain) => AttributeValue::of_plain(ty, plain, &world.schema.symbols),
+    }
 }
 
 /// The persistent attributes of accounts, each as the player kind has it.

@@ -1,6 +1,7 @@
 //! The world on the host, for the fan-out: kept up to date from the outputs of ticks.
 
 mod courses;
+pub mod groups;
 pub mod masks;
 mod part;
 pub mod rankings;
@@ -21,6 +22,7 @@ use shared::world::words::TextHandle;
 use shared::{Course, EntityId, Name, Slot, Text, Tick, WorldConfig};
 
 use courses::Courses;
+use groups::Groups;
 use masks::{KindMasks, Masks, Values};
 use part::Part;
 use rankings::Rankings;
@@ -52,6 +54,8 @@ pub struct Mirror {
     pub rankings: Rankings,
     /// `None` in worlds that show clients no things.
     things: Option<Box<Things>>,
+    /// `None` in worlds without groups.
+    groups: Option<Box<Groups>>,
     /// What the texts of attributes say; empty in a gateway, which only passes them on.
     pub texts: HashMap<TextHandle, Text>,
     /// Those of the world, with what scripts changed in them; without doors.
@@ -139,6 +143,8 @@ impl Mirror {
             changed: Tick(0),
             columns: 0,
         };
+        let masks = Masks::of(schema);
+        let groups = Groups::of(schema, |kind, columns| masks.mask(kind, columns));
         let mut mirror = Mirror {
             layout: Layout {
                 columns: schema.attributes.len(),
@@ -148,7 +154,7 @@ impl Mirror {
                 has_courses: config.motion.is_some(),
                 movement,
             },
-            masks: Masks::of(schema),
+            masks,
             kinds: schema.kind_columns(),
             names: HashMap::new(),
             entities: vec![empty; capacity],
@@ -159,6 +165,7 @@ impl Mirror {
             shared: schema.world_entity().map(|entity| entity.slot),
             rankings: Rankings::new(schema),
             things: Things::of(config).map(Box::new),
+            groups: groups.map(Box::new),
             texts: HashMap::new(),
             layers: schema.layers.clone(),
         };
@@ -188,13 +195,20 @@ impl Mirror {
             rest = later;
         }
         workers.run(tasks, |mut part| part.restore(snapshot));
-        self.restore_things();
+        self.restore_relations();
     }
 
-    /// Begins after a tick, with entities that [`Mirror::place`] adds; [`Mirror::restore_things`]
+    /// Begins after a tick, with entities that [`Mirror::place`] adds; [`Mirror::restore_relations`]
     /// comes after them.
     pub fn begin_at(&mut self, tick: Tick) {
         self.tick = tick;
+    }
+
+    /// Finds anew who holds which things, and who is a member of which groups, once all entities are
+    /// there.
+    pub fn restore_relations(&mut self) {
+        self.restore_things();
+        self.restore_groups();
     }
 
     /// Adds an entity on its newest course, with its row.
@@ -231,6 +245,7 @@ impl Mirror {
         }
         workers.run(tasks, |part| part.take(output));
         self.follow_things(output);
+        self.follow_groups(output);
     }
 
     /// Changes cells of layers.

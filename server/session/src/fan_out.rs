@@ -220,6 +220,11 @@ impl Session {
             let bits_max = may_write.then_some(bits_max);
             things.write(player.entity, view.mirror, &mut frame, bits_max);
         }
+        if let Some(members) = &mut self.members {
+            // An eighth of the budget.
+            let bits_max = may_write.then_some(bytes_max.unwrap_or(usize::MAX));
+            members.write(player.entity, view.mirror, &mut frame, bits_max);
+        }
         // A client that reads its stream slowly is sent less before it is closed: values that
         // will be overtaken wait until it has caught up, and only the newest are sent then.
         if !is_thin && !self.is_link_full() {

@@ -17,6 +17,7 @@
 //! | `edits` | the cells of layers that scripts changed, as it is sent them |
 //! | `rankings` | the rankings that it has asked for |
 //! | `things` | the things that it sees |
+//! | `members` | the members of its groups, with what they share |
 //! | [`flow`] | an estimate of the client's link |
 //! | [`notices`] | the notices of that tick |
 //! | [`talk`] | that tick's talk for the client |
@@ -32,6 +33,7 @@ pub mod fan_out;
 pub mod flow;
 pub mod frame;
 mod layers;
+mod members;
 mod movement;
 pub mod notices;
 pub mod planned;
@@ -55,7 +57,7 @@ use shared::wire::control::Ticket;
 use shared::wire::request::{Answer, GivenText};
 use shared::wire::stream::StreamCodec;
 use shared::wire::talk::Talk;
-use shared::wire::{PROTOCOL_VERSION, THINGS_VERSION};
+use shared::wire::{MEMBERS_VERSION, PROTOCOL_VERSION, THINGS_VERSION};
 use shared::{ClientRow, EntityId, Limits, Tick};
 
 use acknowledgement::PendingMovement;
@@ -64,6 +66,7 @@ use commands::Processed;
 use edits::Edits;
 use flow::Flow;
 use layers::Layers;
+use members::Members;
 use planned::Planned;
 use quota::Quota;
 use rankings::Rankings;
@@ -116,6 +119,8 @@ pub struct Session {
     rankings: Rankings,
     /// `None` for clients that know none.
     things: Option<Things>,
+    /// Likewise.
+    members: Option<Members>,
     /// Talk to the client in the next frame's tick, each with its index among all talk of the
     /// tick.
     talk: Vec<(usize, Arc<Talk>)>,
@@ -184,6 +189,7 @@ impl Session {
             edits: Edits::default(),
             rankings: Rankings::default(),
             things: Some(Things::default()),
+            members: Some(Members::default()),
             talk: vec![],
             near: TalkBudget::default(),
             stream: OutStream::new(limits.client_stream_bytes as usize),
@@ -198,6 +204,7 @@ impl Session {
         Session {
             version,
             things: (version >= THINGS_VERSION).then(Things::default),
+            members: (version >= MEMBERS_VERSION).then(Members::default),
             ..Session::new(limits)
         }
     }

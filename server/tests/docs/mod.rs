@@ -66,6 +66,7 @@ fn rust_examples_are_where_they_are_compiled() {
             "server/worlds/planes.md",
             "server/worlds/sight.md",
             "server/worlds/things.md",
+            "server/worlds/groups.md",
             "server/worlds/layers.md",
             "server/worlds/shared.md",
             "server/worlds/testing.md",

@@ -1,7 +1,7 @@
 //! Saved attributes of accounts without an entity: saved at a death, and given to newborns with their
 //! births, so that frames alone determine the world. Without I/O and without a clock.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::mpsc::Sender;
 
 use accounts::identity::Account;
@@ -15,7 +15,9 @@ use shared::world::initial::Initial;
 use shared::world::limits::persist_command;
 use shared::world::mix::{Random, mix};
 use shared::world::value::words_at;
-use shared::{AttributeType, ClientRow, CommandKind, EntityId, MergeRule, Slot, Tick, WorldConfig};
+use shared::{
+    AttributeType, ClientRow, CommandKind, EntityId, EntityRef, MergeRule, Slot, Tick, WorldConfig,
+};
 
 use super::directory::Directory;
 
@@ -31,6 +33,9 @@ pub struct Characters {
     forgetting: Vec<Forgetting>,
     /// Players of the last tick, before their saved attributes are checked.
     newborn: Vec<EntityId>,
+    /// The groups to which any character may refer. Their ends are noted, since other entities may have
+    /// the same references some births later.
+    groups: HashSet<EntityRef>,
 }
 
 /// A character that is to be forgotten.
@@ -57,6 +62,8 @@ struct PersistentAttribute {
     /// `None`: it is half of a number, which is set with births only.
     command: Option<CommandKind>,
     adds: bool,
+    /// Whether it refers to a group.
+    is_group: bool,
     min: i32,
     max: i32,
     /// The symbols that it can have; empty for other types.
@@ -81,6 +88,7 @@ impl Characters {
                     false => Some(config.schema.command_named(&name)?.kind),
                 },
                 adds: attribute.merge == MergeRule::Sum,
+                is_group: attribute.ty == AttributeType::Entity,
                 // A fallen player begins with the default.
                 min: fall.map_or(bounds[usize::from(column)].0, |fall| {
                     fall.at.saturating_add(1)
@@ -97,15 +105,20 @@ impl Characters {
             is_low && attributes.iter().any(|own| own.column == column)
         };
         let wide = wide.filter(|(column, _)| is_kept(*column)).collect();
-        (!attributes.is_empty()).then(|| Characters {
+        let mut characters = (!attributes.is_empty()).then(|| Characters {
             attributes,
             wide,
             newborns: Newborns::of(config),
-            rows,
+            rows: Rows::new(),
             accounts: HashMap::new(),
             forgetting: vec![],
             newborn: vec![],
-        })
+            groups: HashSet::new(),
+        })?;
+        for (account, row) in rows {
+            characters.keep(account, row);
+        }
+        Some(characters)
     }
 
     /// Restores the characters from a roster.
@@ -124,10 +137,38 @@ impl Characters {
     }
 
     fn keep(&mut self, account: Account, row: Vec<i32>) {
-        match row == FORGOTTEN {
-            true => drop(self.rows.remove(&account)),
-            false => drop(self.rows.insert(account, row)),
+        if row == FORGOTTEN {
+            self.rows.remove(&account);
+            return;
         }
+        let saved = self.attributes.iter().zip(&row);
+        let groups = saved.filter(|(attribute, _)| attribute.is_group);
+        let groups = groups.map(|(_, &saved)| EntityRef(saved));
+        (self.groups).extend(groups.filter(|group| *group != EntityRef::NONE));
+        self.rows.insert(account, row);
+    }
+
+    /// Characters of groups that have ended belong to none. Returns the new saved attributes, by account.
+    fn leave_ended(&mut self, deaths: &[EntityId]) -> BTreeMap<String, Vec<i32>> {
+        let ended = deaths.iter().map(|entity| entity.reference());
+        let ended: Vec<i32> = ended
+            .filter(|group| self.groups.remove(group))
+            .map(|group| group.0)
+            .collect();
+        let mut left = BTreeMap::new();
+        if ended.is_empty() {
+            return left;
+        }
+        for (account, row) in &mut self.rows {
+            let saved = self.attributes.iter().zip(&mut *row);
+            let of_ended = saved
+                .filter(|(attribute, saved)| attribute.is_group && ended.contains(saved))
+                .map(|(_, saved)| *saved = EntityRef::NONE.0);
+            if of_ended.count() > 0 {
+                left.insert(account.as_str().to_owned(), row.clone());
+            }
+        }
+        left
     }
 
     /// Forgets a character as soon as its account has no entity, whose death would save it again.
@@ -212,14 +253,18 @@ impl Characters {
                 account: account.as_str().to_owned(),
                 row: row.clone(),
             });
-            self.rows.insert(account, row);
+            self.keep(account, row);
+        }
+        if mirror.is_some() {
+            let left = self.leave_ended(&output.deaths).into_iter();
+            changes.extend(left.map(|(account, row)| RosterChange::Character { account, row }));
         }
         changes
     }
 
     /// Completes the frame's births with saved attributes, so that no command sees newborns
-    /// without them.
-    pub fn complete_births(&self, directory: &Directory, frame: &mut Frame) {
+    /// without them. The mirror is that of the last tick.
+    pub fn complete_births(&self, directory: &Directory, mirror: &Mirror, frame: &mut Frame) {
         let tick = frame.tick;
         frame.complete_births(|kind, token, place| {
             let account = directory.people().account(ClientRow(token))?;
@@ -230,7 +275,7 @@ impl Characters {
             let mut row = self.newborns.row(tick, token, place);
             for (attribute, saved) in self.attributes.iter().zip(saved) {
                 let own = &mut row[attribute.column];
-                *own = attribute.of(*saved).unwrap_or(*own);
+                *own = attribute.of(*saved, mirror).unwrap_or(*own);
             }
             for &(column, (min, max)) in &self.wide {
                 let number = joined(words_at(&row, column)).clamp(min, max);
@@ -270,7 +315,7 @@ impl Characters {
         let attributes = self.attributes.iter().zip(row.into_iter().flatten());
         let attributes = attributes.filter(|(attribute, _)| attribute.command.is_some());
         attributes.filter_map(move |(attribute, &saved)| {
-            let (own, saved) = (has[attribute.column], attribute.of(saved)?);
+            let (own, saved) = (has[attribute.column], attribute.of(saved, mirror)?);
             (saved != own).then_some((attribute, own, saved))
         })
     }
@@ -306,8 +351,12 @@ impl Newborns {
 }
 
 impl PersistentAttribute {
-    /// A newborn's value for a saved one; `None`: the default.
-    fn of(&self, saved: i32) -> Option<i32> {
+    /// A newborn's value for a saved one; `None`: the default. A group is one that lives.
+    fn of(&self, saved: i32, mirror: &Mirror) -> Option<i32> {
+        if self.is_group {
+            let group = mirror.referred(EntityRef(saved));
+            return group.map(|group| group.reference().0);
+        }
         let saved = saved.min(self.max);
         let is_foreign = !self.symbols.is_empty() && !self.symbols.contains(&saved);
         (saved >= self.min && !is_foreign).then_some(saved)

@@ -215,8 +215,9 @@ impl Clients {
         self.talk.announce(&self.directory, None, text);
     }
 
-    /// Grants or rejects requests, as many as one tick can afford, and counts the rejected ones.
-    pub fn answer(&mut self, frame: &mut Frame, refusals: &mut Refusals) {
+    /// Grants or rejects requests, as many as one tick can afford, and counts the rejected ones. The
+    /// mirror is that of the tick before.
+    pub fn answer(&mut self, mirror: &Mirror, frame: &mut Frame, refusals: &mut Refusals) {
         let (talk, texts, holdings) = (&mut self.talk, &mut self.texts, &mut self.holdings);
         let mut texts_rejected = 0;
         let grant = |directory: &mut Directory,
@@ -227,7 +228,7 @@ impl Clients {
             let own = (client, presence.ticket);
             match body {
                 RequestBody::Talk(request) => {
-                    talk.grant(directory, client, presence, request, frame)?;
+                    talk.grant((directory, mirror), client, presence, request, frame)?;
                 }
                 RequestBody::Text { text } => {
                     let given = talk
@@ -262,7 +263,7 @@ impl Clients {
         self.directory.prepare(frame, acked_through);
         if let Some(characters) = &mut self.characters {
             characters.give(mirror, frame);
-            characters.complete_births(&self.directory, frame);
+            characters.complete_births(&self.directory, mirror, frame);
         }
         let mut changed = self.directory.take_changed();
         self.talk.follow(&self.directory, &changed, frame.tick);

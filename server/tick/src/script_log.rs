@@ -213,7 +213,7 @@ fn rules(
 ) -> Vec<(Command, Vec<i32>)> {
     let mut given = vec![];
     let logging = (0u32..).zip(&config.every);
-    let logging = logging.filter(|(_, rule)| wants(rule.command) && !rule.is_of_ended);
+    let logging = logging.filter(|(_, rule)| wants(rule.command) && rule.of_ended.is_none());
     for (number, rule) in logging {
         let ticks = u64::from(rule.ticks);
         let first = (ticks - tick.0 % ticks) % ticks;
@@ -258,7 +258,7 @@ struct Before<'a> {
     buckets: OnceCell<Buckets>,
     census: OnceCell<Census>,
     standings: OnceCell<Standings>,
-    holdings: OnceCell<Holdings>,
+    holdings: OnceCell<Vec<Holdings>>,
     layers: OnceCell<Layers>,
 }
 
@@ -319,12 +319,13 @@ impl World for Before<'_> {
         }))
     }
 
-    fn holdings(&self) -> Option<&Holdings> {
-        Some(self.holdings.get_or_init(|| {
+    fn holdings(&self, relation: u8) -> Option<&Holdings> {
+        let all = self.holdings.get_or_init(|| {
             let spots = self.living();
-            let living = spots.iter().map(|spot| spot.entity.slot);
-            held(&self.config.schema, self, self.mirror.capacity(), living)
-        }))
+            let living: Vec<Slot> = spots.iter().map(|spot| spot.entity.slot).collect();
+            held(&self.config.schema, self, self.mirror.capacity(), &living)
+        });
+        all.get(usize::from(relation))
     }
 
     fn near(&self, center: [i32; 3], radius: i32, slots: &mut Vec<u32>) {

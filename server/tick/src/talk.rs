@@ -4,12 +4,14 @@
 //! | --- | --- |
 //! | [`channels`] | channels and their members |
 //! | [`filter`] | a filter of texts: a hook for games, and a word list |
+//! | `groups` | channels of groups |
 //! | `outbox` | talk on its way to sessions, within the budgets of listeners |
 //! | [`rate_limit`] | the rate limit of speakers |
 //! | [`mutes`] | muted players |
 
 pub mod channels;
 pub mod filter;
+mod groups;
 pub mod mutes;
 mod outbox;
 pub mod rate_limit;
@@ -20,6 +22,7 @@ use std::sync::Arc;
 use accounts::names::{self, NameRule};
 use durability::annotations::{Recipients, Saying};
 use durability::roster::{Roster, RosterChange};
+use frontend::mirror::Mirror;
 use frontend::publication::SessionEvent;
 use gpu_kernels::Frame;
 use shared::wire::talk::{Talk as TalkMessage, TalkRequest};
@@ -31,6 +34,7 @@ use thiserror::Error;
 use super::directory::{Directory, Presence};
 use channels::{ChannelError, Channels};
 use filter::{Speech, TalkFilter, Verdict};
+use groups::GroupChannel;
 use mutes::{KeptMutes, Listener, MuteError, Mutes};
 use outbox::{Outbox, Outcome, Route};
 use rate_limit::{RateKey, RateLimits};
@@ -87,6 +91,10 @@ pub enum TalkError {
     Mute(#[from] MuteError),
     #[error(transparent)]
     Channel(#[from] ChannelError),
+    #[error("{0} is of those who belong to a group, and nobody joins or leaves it")]
+    OfGroup(Name),
+    #[error("the client belongs to no group {0}")]
+    NoGroup(Name),
     #[error("not said: {0}")]
     Filtered(String),
 }
@@ -157,10 +165,11 @@ impl Talk {
         self.say = config.schema.say().map(|(command, _)| command);
     }
 
-    /// Executes the request of a connected client, in the tick of this frame.
+    /// Executes the request of a connected client, in the tick of this frame. The mirror is that of the
+    /// tick before.
     pub fn grant(
         &mut self,
-        directory: &Directory,
+        (directory, mirror): (&Directory, &Mirror),
         client: ClientRow,
         presence: &Presence,
         request: &TalkRequest,
@@ -177,16 +186,31 @@ impl Talk {
         match request {
             TalkRequest::Say { text } => self.say(&caller, text, frame),
             TalkRequest::Whisper { to, text } => self.whisper(&caller, to, text, now),
-            TalkRequest::Join { channel } => self.join(&caller, channel, now),
+            TalkRequest::Join { channel } => {
+                groups::check(mirror, channel)?;
+                self.join(&caller, channel, now)
+            }
             TalkRequest::Leave { channel } => {
+                groups::check(mirror, channel)?;
                 let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
                 self.leave(directory, client, channel, now);
                 Ok(())
             }
-            TalkRequest::Speak { channel, text } => self.speak(&caller, channel, text, now),
+            TalkRequest::Speak { channel, text } => {
+                let group = GroupChannel::of(directory, mirror, presence, channel)?;
+                self.speak(&caller, (channel, group), text, now)
+            }
             TalkRequest::Members { channel } => {
-                let channel = self.channels.own(client, &Name::new(channel.as_str())?)?;
-                let names = self.channels.names(&channel);
+                let group = GroupChannel::of(directory, mirror, presence, channel)?;
+                let (channel, names) = match group {
+                    Some(group) => (group.name.clone(), group.names(directory)),
+                    None => {
+                        let channel = Name::new(channel.as_str())?;
+                        let channel = self.channels.own(client, &channel)?;
+                        let names = self.channels.names(&channel);
+                        (channel, names)
+                    }
+                };
                 let message = Arc::new(TalkMessage::Members { channel, names });
                 (self.outbox).send(directory, client, self.said.len(), &message);
                 Ok(())
@@ -315,14 +339,20 @@ impl Talk {
     fn speak(
         &mut self,
         caller: &Caller<'_>,
-        channel: &str,
+        (channel, group): (&str, Option<GroupChannel>),
         text: &str,
         now: Tick,
     ) -> Result<(), TalkError> {
         let from = caller.name()?.clone();
-        let channel = self.channels.own(caller.client, &Name::new(channel)?)?;
+        let (channel, members) = match group {
+            Some(group) => (group.name, group.members),
+            None => {
+                let channel = self.channels.own(caller.client, &Name::new(channel)?)?;
+                let members = self.channels.members(&channel).to_vec();
+                (channel, members)
+            }
+        };
         let text = self.judge(Speech::Channel(&channel), caller.name, text)?;
-        let members = self.channels.members(&channel).to_vec();
         let message = TalkMessage::Spoken {
             channel: channel.clone(),
             from,

@@ -503,7 +503,7 @@ impl TickLoop {
         if let Some(Ok(warning)) = warning.map(Text::new) {
             clients.announce(warning);
         }
-        clients.answer(frame, &mut refusals);
+        clients.answer(&self.mirror.read(), frame, &mut refusals);
         clients.complete(&self.mirror.read(), self.acked_through, frame);
         self.annotations = clients.take_annotations();
         refusals

@@ -23,6 +23,7 @@
 //! | rare 1: ranking | see [`super::rankings`] |
 //! | rare 2: texts | request (32): it is granted; how many (6), each: handle (32), its bytes (8; 0: the world has it no more), each 8 |
 //! | rare 4: edits | how many (16), each: its layer (2), the cell (26), and what it is: 1 bit, 16 or 8: see [`super::layers`] |
+//! | rare 5: members | see [`super::members`] |
 //! | interface | its bytes (20), each 8: an encoded [`Interface`]. It stands alone in its frame |
 
 use super::bits::{BitReader, BitWriter};
@@ -31,6 +32,7 @@ use super::control::{ADDRESS_BYTES_MAX, Interface, SERVERS_MAX};
 use super::fields::{COLUMN_COUNT_BITS, FieldCodec, put_bytes, put_name, read_bytes, read_name};
 use super::layers::LAYER_PART_BYTES_MAX;
 use super::length;
+use super::members::{self, MemberMessage};
 use super::notice::{Notice, NoticeCodec};
 use super::rankings::{self, Ranked, Standing};
 use super::request::{ANSWER_BYTES_MAX, Answer, GivenText, TEXTS_MAX};
@@ -127,6 +129,8 @@ pub enum Message {
     Texts { request: u32, texts: Vec<GivenText> },
     /// Cells of layers, as they are after this frame's tick, one after another.
     Edits(Vec<Edit>),
+    /// What has changed among the members of the client's groups, and what they share with it.
+    Members(MemberMessage),
 }
 
 /// The messages of one tick.
@@ -373,6 +377,40 @@ impl StreamCodec {
         }
     }
 
+    /// Writes that the client shares no group with a member any more.
+    pub fn member_left(&self, writer: &mut BitWriter, slot: Slot) {
+        self.members_tag(writer);
+        members::put_left(&self.fields, writer, slot);
+    }
+
+    /// Writes changed attributes that a member shares: (column, value).
+    pub fn member_changed(
+        &self,
+        writer: &mut BitWriter,
+        slot: Slot,
+        values: impl ExactSizeIterator<Item = (u16, i32)>,
+    ) {
+        self.members_tag(writer);
+        members::put_changed(&self.fields, writer, slot, values);
+    }
+
+    /// Writes a member of groups to which these columns refer, with all that it shares.
+    pub fn member(
+        &self,
+        writer: &mut BitWriter,
+        who: (EntityId, Option<&Name>),
+        groups: &[u16],
+        values: impl ExactSizeIterator<Item = (u16, i32)>,
+    ) {
+        self.members_tag(writer);
+        members::put_member(&self.fields, writer, who, groups, values);
+    }
+
+    fn members_tag(&self, writer: &mut BitWriter) {
+        writer.put(TAG_RARE, TAG_BITS);
+        writer.put(RARE_MEMBERS, RARE_BITS);
+    }
+
     /// Ends the frame and appends it, with its length, to `out`.
     pub fn finish(&self, writer: &mut BitWriter, out: &mut Vec<u8>) {
         writer.put(TAG_END, TAG_BITS);
@@ -494,6 +532,7 @@ impl StreamCodec {
             RARE_RANKING => Ok(Message::Ranking(Standing::read(&self.fields, reader)?)),
             RARE_TEXTS => read_texts(reader),
             RARE_EDITS => read_edits(reader),
+            RARE_MEMBERS => Ok(Message::Members(members::read(&self.fields, reader)?)),
             found => Err(DecodeError::OutOfRange {
                 what: "the number of a rare message",
                 found,
@@ -613,6 +652,7 @@ const RARE_RESTART: u64 = 0;
 const RARE_RANKING: u64 = 1;
 const RARE_TEXTS: u64 = 2;
 const RARE_EDITS: u64 = 4;
+const RARE_MEMBERS: u64 = 5;
 /// Holds [`EDITS_MAX`].
 const EDITS_BITS: u32 = 16;
 /// The most edits of a message.

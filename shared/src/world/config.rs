@@ -123,8 +123,9 @@ pub struct Every {
     /// From which of its words on the entity's own position stands, at the start of the tick
     /// and one word per axis, instead of `words`.
     pub own_place: Option<u16>,
-    /// Whether only things give it whose holder has ended, or can't hold them.
-    pub is_of_ended: bool,
+    /// By number of a [relation](super::group::Relation): only entities give it to whose holder, or
+    /// group, they can't relate, as it has ended. `None`: all do.
+    pub of_ended: Option<u8>,
 }
 
 impl Every {

@@ -8,6 +8,7 @@ use super::command::{CommandKind, CommandSchema};
 use super::door::Door;
 use super::field::Field;
 use super::fixed::Fixed;
+use super::group::{Group, Relation};
 use super::hook::Zone;
 use super::id::EntityId;
 use super::layer::Layers;
@@ -120,6 +121,9 @@ pub struct Schema {
     /// Those of which scripts ask; they don't travel with a schema.
     #[serde(skip)]
     pub rankings: Vec<Ranking>,
+    /// The attributes that refer to groups, ascending; they don't travel with a schema.
+    #[serde(skip)]
+    pub groups: Vec<Group>,
     /// The kinds whose entities block cells, ascending; they don't travel with a schema.
     #[serde(skip)]
     pub doors: Vec<Door>,
@@ -174,6 +178,30 @@ impl Schema {
     /// behind theirs, so no chain of holders leads back to where it began.
     pub fn can_hold(&self, holder: u16, thing: u16) -> bool {
         !self.is_thing(holder) || holder < thing
+    }
+
+    /// The relations of the world, by number: [`HOLDERS`](super::group::HOLDERS), then one for each of its groups.
+    pub fn relations(&self) -> impl Iterator<Item = Relation> + '_ {
+        let holder = self.holder_column().and_then(|column| {
+            Some(Relation {
+                column: u16::try_from(column).ok()?,
+                kind: None,
+            })
+        });
+        let groups = self.groups.iter().map(|group| Relation {
+            column: group.column,
+            kind: Some(group.kind),
+        });
+        holder.into_iter().chain(groups)
+    }
+
+    /// Whether an entity of a kind can relate to one of another kind: be held by it, or be a member
+    /// of it.
+    pub fn relates(&self, relation: Relation, own: u16, to: u16) -> bool {
+        match relation.kind {
+            None => self.is_thing(own) && self.can_hold(to, own),
+            Some(kind) => own == kind && self.is_thing(to),
+        }
     }
 
     pub fn column(&self, name: &str) -> Option<usize> {

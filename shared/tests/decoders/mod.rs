@@ -10,6 +10,7 @@ use shared::wire::codec;
 use shared::wire::commands::{COMMANDS_MAX, ClientDatagram, CommandCodec};
 use shared::wire::control::{ADDRESS_BYTES_MAX, Hello, SERVERS_MAX, Welcome};
 use shared::wire::length;
+use shared::wire::members::MemberMessage;
 use shared::wire::movement::{Movement, MovementCodec};
 use shared::wire::notice::NoticeBody;
 use shared::wire::request::{RequestBody, RequestReader};
@@ -78,6 +79,9 @@ pub fn frame(schema: &Schema, bytes: &[u8]) {
             Message::Enter { entity, values, .. } => (entity.slot, values),
             Message::State { slot, values } => (slot, values),
             Message::Leave(slot) => (slot, vec![]),
+            Message::Members(MemberMessage::Left(slot)) => (slot, vec![]),
+            Message::Members(MemberMessage::Changed { slot, values }) => (slot, values),
+            Message::Members(MemberMessage::Member { entity, values, .. }) => (entity.slot, values),
             Message::Reborn(entity) => (entity.slot, vec![]),
             Message::Notice(notice) => {
                 assert!(notice.subscriptions.len() * 32 <= bytes.len() * 8);
@@ -182,8 +186,30 @@ pub fn write(codec: &StreamCodec, schema: &Schema, writer: &mut BitWriter, messa
         }
         Message::Texts { request, texts } => codec.texts(writer, *request, texts),
         Message::Edits(edits) => codec.edits(writer, edits),
+        Message::Members(message) => put_members(codec, writer, message),
         Message::Name { slot, name } => codec.name(writer, *slot, name),
         Message::Talk(talk) => codec.talk(writer, talk),
+    }
+}
+
+/// Writes a message about members.
+pub fn put_members(codec: &StreamCodec, writer: &mut BitWriter, message: &MemberMessage) {
+    match message {
+        MemberMessage::Left(slot) => codec.member_left(writer, *slot),
+        MemberMessage::Changed { slot, values } => {
+            codec.member_changed(writer, *slot, values.iter().copied());
+        }
+        MemberMessage::Member {
+            entity,
+            groups,
+            name,
+            values,
+        } => codec.member(
+            writer,
+            (*entity, name.as_ref()),
+            groups,
+            values.iter().copied(),
+        ),
     }
 }
 

@@ -7,6 +7,7 @@ use shared::wire::FRAME_BYTES_MAX;
 use shared::wire::bits::{BitReader, BitWriter};
 use shared::wire::control::Interface;
 use shared::wire::length;
+use shared::wire::members::MemberMessage;
 use shared::wire::notice::{Notice, NoticeBody};
 use shared::wire::rankings::{Ranked, Standing};
 use shared::wire::request::{Answer, GivenText};
@@ -117,6 +118,19 @@ enum GoldenMessage {
     },
     Edits {
         edits: Vec<Edit>,
+    },
+    MemberLeft {
+        slot: Slot,
+    },
+    MemberChanged {
+        slot: Slot,
+        values: Vec<(u16, i32)>,
+    },
+    Member {
+        entity: EntityId,
+        groups: Vec<u16>,
+        name: Option<Name>,
+        values: Vec<(u16, i32)>,
     },
 }
 
@@ -313,6 +327,17 @@ fn lasting() -> Vec<Message> {
             .map(|(layer, cell, value)| Edit { layer, cell, value })
             .to_vec(),
         ),
+        Message::Members(MemberMessage::Member {
+            entity: OTHER,
+            groups: vec![7],
+            name: Some(Name::new("Bea").expect("a name")),
+            values: vec![(3, 40), (4, -1)],
+        }),
+        Message::Members(MemberMessage::Changed {
+            slot: OTHER.slot,
+            values: vec![(3, 39)],
+        }),
+        Message::Members(MemberMessage::Left(OTHER.slot)),
     ]
 }
 
@@ -475,6 +500,14 @@ fn named(message: &Message) -> (&'static str, &'static str) {
         Message::Ranking(_) => ("ranking", "the first of a ranking, and the own place in it"),
         Message::Texts { .. } => ("texts", "a text, and one that the world has no more"),
         Message::Edits(_) => ("edits", "what cells of layers are now"),
+        Message::Members(MemberMessage::Member { .. }) => (
+            "member",
+            "a member of the client's group, and what it shares",
+        ),
+        Message::Members(MemberMessage::Changed { .. }) => {
+            ("member-changed", "what a member shares has changed")
+        }
+        Message::Members(MemberMessage::Left(_)) => ("member-left", "a member has left the group"),
         Message::Name { .. } => ("name", "what the player of an entity is called"),
         Message::Talk(talk) => match talk {
             Talk::Said { name: Some(_), .. } => ("talk-said", "somebody near spoke"),
@@ -604,6 +637,21 @@ fn golden_message(message: Message, schema: &Schema) -> GoldenMessage {
         },
         Message::Texts { request, texts } => GoldenMessage::Texts { request, texts },
         Message::Edits(edits) => GoldenMessage::Edits { edits },
+        Message::Members(MemberMessage::Left(slot)) => GoldenMessage::MemberLeft { slot },
+        Message::Members(MemberMessage::Changed { slot, values }) => {
+            GoldenMessage::MemberChanged { slot, values }
+        }
+        Message::Members(MemberMessage::Member {
+            entity,
+            groups,
+            name,
+            values,
+        }) => GoldenMessage::Member {
+            entity,
+            groups,
+            name,
+            values,
+        },
         Message::Ranking(standing) => GoldenMessage::Ranking {
             ranking: standing.ranking,
             own: standing.own,
@@ -704,5 +752,6 @@ fn word(message: &Message) -> &'static str {
         Message::Ranking(_) => "ranking",
         Message::Texts { .. } => "texts",
         Message::Edits(_) => "edits",
+        Message::Members(_) => "members",
     }
 }

@@ -1,6 +1,7 @@
 //! Worlds that differ in everything that the wire depends on, and messages in them.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
@@ -9,6 +10,7 @@ use shared::wire::bits::BitWriter;
 use shared::wire::commands::{Acknowledgement, COMMAND_TICKS_MAX, ClientDatagram};
 use shared::wire::control::{Hello, Interface, Quotas, SERVERS_MAX, Welcome};
 use shared::wire::layers::{LayerInfo, LayerKind};
+use shared::wire::members::MemberMessage;
 use shared::wire::movement::{
     Header, MARGIN_MAX, MovementCodec, MovementScratch, PackedEntity, SEND_EVERY_MAX,
 };
@@ -20,11 +22,14 @@ use shared::wire::talk::{Talk, TalkRequest};
 use shared::world::attribute::AttributeType;
 use shared::world::columns::KIND_ATTRIBUTES_MAX;
 use shared::world::door::{DOOR_CELLS_MAX, Door};
+use shared::world::group::GROUPS_MAX;
 use shared::world::layer::cells_of;
 use shared::world::mix::mix;
 use shared::world::plane::{Atlas, PlaneGroup};
 use shared::world::words::TextHandle;
 use shared::{Audience, Course, EntityId, Fixed, Name, Refusal, Schema, Slot, Text, Tick};
+
+use crate::decoders;
 
 /// By slot: kind, and a row within the kind's bounds.
 pub type Entities = BTreeMap<u32, (u16, Vec<i32>)>;
@@ -228,26 +233,61 @@ pub fn any_sent(schema: &'static Schema) -> BoxedStrategy<Sent> {
     let enter = enter.prop_map(|(slot, generation, (kind, row), own)| {
         Sent::Enter(EntityId { slot, generation }, kind, own, row)
     });
-    let lasting = |column: &usize| {
-        let audience = schema.attributes[*column].audience;
-        matches!(audience, Audience::State | Audience::Private)
-    };
-    let columns: Vec<usize> = (0..schema.attributes.len()).filter(lasting).collect();
+    let columns = lasting_columns(schema);
     // A kind has no more.
     let most = columns.len().min(KIND_ATTRIBUTES_MAX - 2);
-    let values = prop::sample::subsequence(columns.clone(), 0..=most);
-    let values = values.prop_flat_map(|columns| {
-        let value = |c: usize| {
-            let attribute = &schema.attributes[c];
-            (Just(c as u16), attribute.min..=attribute.max)
-        };
-        columns.into_iter().map(value).collect::<Vec<_>>()
-    });
+    let values = prop::sample::subsequence(columns, 0..=most);
+    let values = values.prop_flat_map(|columns| values_of(schema, columns));
     let state = (slot(), values).prop_map(|(slot, values)| Sent::State(slot, values));
     let reborn = (slot(), any::<u32>())
         .prop_map(|(slot, generation)| Sent::Reborn(EntityId { slot, generation }));
     let other = any_other(schema).prop_map(Sent::Other);
     prop_oneof![enter, slot().prop_map(Sent::Leave), state, reborn, other].boxed()
+}
+
+fn any_members(schema: &'static Schema) -> BoxedStrategy<MemberMessage> {
+    let slot = || (0..schema.world.capacity).prop_map(Slot);
+    let values = || {
+        let values = {
+            let columns = lasting_columns(schema);
+            let most = columns.len().min(KIND_ATTRIBUTES_MAX - 2);
+            prop::sample::subsequence(columns, 0..=most)
+        };
+        values.prop_flat_map(|columns| values_of(schema, columns))
+    };
+    let changed = (slot(), values());
+    let changed = changed.prop_map(|(slot, values)| MemberMessage::Changed { slot, values });
+    let groups = prop::collection::vec(0..schema.attributes.len() as u16, 0..=GROUPS_MAX);
+    let name = prop::option::of(any_name());
+    let member = (slot(), any::<u32>(), groups, name, values());
+    let member =
+        member.prop_map(
+            |(slot, generation, groups, name, values)| MemberMessage::Member {
+                entity: EntityId { slot, generation },
+                groups,
+                name,
+                values,
+            },
+        );
+    prop_oneof![slot().prop_map(MemberMessage::Left), changed, member].boxed()
+}
+
+/// The columns of lasting attributes.
+fn lasting_columns(schema: &Schema) -> Vec<usize> {
+    let lasting = |column: &usize| {
+        let audience = schema.attributes[*column].audience;
+        matches!(audience, Audience::State | Audience::Private)
+    };
+    (0..schema.attributes.len()).filter(lasting).collect()
+}
+
+/// Any values of columns.
+fn values_of(schema: &Schema, columns: Vec<usize>) -> Vec<(Just<u16>, RangeInclusive<i32>)> {
+    let value = |c: usize| {
+        let attribute = &schema.attributes[c];
+        (Just(c as u16), attribute.min..=attribute.max)
+    };
+    columns.into_iter().map(value).collect()
 }
 
 fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
@@ -328,7 +368,9 @@ fn any_other(schema: &'static Schema) -> BoxedStrategy<Message> {
         // The others have none.
         because: because.filter(|_| matches!(reason, Refusal::Idle | Refusal::Unmet)),
     });
+    let members = any_members(schema).prop_map(Message::Members);
     prop_oneof![
+        members,
         refused,
         answer,
         notice,
@@ -512,6 +554,9 @@ pub fn frame(schema: &Schema, tick: Tick, sent: &[Sent], out: &mut Vec<u8>) {
                 codec.texts(&mut writer, *request, texts);
             }
             Sent::Other(Message::Edits(edits)) => codec.edits(&mut writer, edits),
+            Sent::Other(Message::Members(message)) => {
+                decoders::put_members(&codec, &mut writer, message)
+            }
             Sent::Other(message) => panic!("{message:?} is not written in this form"),
         }
     }

@@ -308,6 +308,7 @@ impl Playing {
             things: view.things().clone(),
             possessions,
             texts: OwnText::all_of(view),
+            members: view.all_members().cloned().collect(),
             touched,
             regions,
             spot,

@@ -109,6 +109,7 @@ fn view(
         things: session.view().things().clone(),
         possessions: vec![],
         texts: vec![],
+        members: vec![],
         touched: vec![],
         regions: vec![],
         spot,

@@ -62,7 +62,7 @@ fn change(
         problems.extend(changed_notifications(&config.schema.notifications, &before));
     }
     let name_before = |kind| config.logic.numbers.command_name(kind).unwrap_or("?");
-    let of_file = config.every.iter().filter(|rule| !rule.is_of_ended);
+    let of_file = config.every.iter().filter(|rule| rule.of_ended.is_none());
     for (i, rule) in of_file.enumerate() {
         let name = name_before(rule.command);
         if let Some(message) = wrong_rule(&config, rule, name) {

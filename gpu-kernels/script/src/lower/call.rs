@@ -200,6 +200,12 @@ impl<'a> Lower<'a> {
                 let label = "expected `for thing in held_by(entity, \"kind\") { … }`";
                 Err(self.problem(call.span(), "`held_by` only stands in a `for`", label))
             }
+            ("count_members", &[group]) => self.count_members(group, None, call),
+            ("count_members", &[group, name]) => self.count_members(group, Some(name), call),
+            ("members", _) => {
+                let label = "expected `for other in members(group) { … }`";
+                Err(self.problem(call.span(), "`members` only stands in a `for`", label))
+            }
             ("rank", &[entity, ranking]) => self.rank(entity, ranking),
             ("top", _) => {
                 let label = "expected `for other in top(\"ranking\", number) { … }`";

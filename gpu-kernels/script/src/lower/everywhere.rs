@@ -1,4 +1,4 @@
-//! What asks for entities wherever they are: by kind, by ranking, and by holder.
+//! What asks for entities wherever they are: by kind, by ranking, by holder, and by group.
 
 use proc_macro2::Span;
 use shared::predicate::nearest;
@@ -49,93 +49,6 @@ impl<'a> Lower<'a> {
         self.visit(None, nth, |lower, slot| {
             let value = lower.of_kind(slot, Some(kind));
             lower.round((name, is_mutable), value, call, body)
-        })
-    }
-
-    /// `for name in held_by(holder)` and `held_by(holder, "kind")`: things in the order of slots, as
-    /// they were held at the start of the tick.
-    pub(super) fn held_loop(
-        &mut self,
-        name: &str,
-        is_mutable: bool,
-        call: &'a syn::ExprCall,
-        body: &'a syn::Block,
-    ) -> Checked<Value> {
-        let arguments: Vec<_> = call.args.iter().collect();
-        let (holder, kind) = match arguments[..] {
-            [holder] => (holder, None),
-            [holder, kind] => (holder, Some(kind)),
-            _ => {
-                let label = "expected `held_by(entity)` or `held_by(entity, \"kind\")`";
-                let message = "`held_by` takes 1 or 2 arguments";
-                return Err(self.problem(call.span(), message, label));
-            }
-        };
-        self.visit_held("`held_by`", holder, kind, call, |lower, slot, kind| {
-            let value = lower.of_kind(slot, kind);
-            lower.round((name, is_mutable), value, call, body)
-        })
-    }
-
-    /// `count_held(holder)` and `count_held(holder, "kind")`.
-    pub(super) fn count_held(
-        &mut self,
-        holder: &'a syn::Expr,
-        kind: Option<&'a syn::Expr>,
-        call: &'a syn::ExprCall,
-    ) -> Checked<Value> {
-        let n = self.copy(Value::constant(Type::Int, 0));
-        self.visit_held("`count_held`", holder, kind, call, |lower, _, _| {
-            let sum = lower.binary(Binary::Add, n.operand(), 1.into());
-            lower.assign(n, Value::scalar(Type::Int, sum));
-            Ok(())
-        })?;
-        Ok(n)
-    }
-
-    /// Runs `body` with each thing of a holder, of one kind or of all.
-    fn visit_held(
-        &mut self,
-        name: &str,
-        holder: &'a syn::Expr,
-        kind: Option<&'a syn::Expr>,
-        call: &'a syn::ExprCall,
-        body: impl FnOnce(&mut Lower<'a>, Operand, Option<u16>) -> Checked<()>,
-    ) -> Checked<Value> {
-        if self.unit.is_client {
-            return Err(self.is_for_worlds(name, call.span()));
-        }
-        let schema = self.unit.schema;
-        if schema.holder_column().is_none() {
-            let message = "this world has no things";
-            let help = "a kind of things says `place = \"none\"` in the world file";
-            return Err(self.helped(call.span(), message, "", help));
-        }
-        // Its variable may change in the loop.
-        let holder = self.expression_of(holder, Type::Entity)?;
-        let holder = self.copy(holder).operand();
-        let at = kind.map(Spanned::span);
-        let kind = self.kind_argument(kind)?;
-        let known = kind.and_then(Operand::constant);
-        let known = known.and_then(|kind| u16::try_from(kind).ok());
-        if let (Some(kind), Some(at)) = (known, at)
-            && !schema.is_thing(kind)
-        {
-            let message = format!("nobody holds a `{}`", schema.kinds[usize::from(kind)].name);
-            let things = (0..).zip(&schema.kinds);
-            let things = things.filter(|(kind, _)| schema.is_thing(*kind));
-            let names: Vec<&str> = things.map(|(_, kind)| &kind.name[..]).collect();
-            return Err(self.problem(at, message, one_of(&names)));
-        }
-        self.check_near(call.span())?;
-        let held = |reg, place| Inst::Held(reg, holder, place);
-        self.visit(None, held, |lower, slot| {
-            if let (Some(_), Some(own)) = (kind, lower.loops.last()) {
-                let again = own.again;
-                let is_kind = lower.is_kind(slot, kind);
-                lower.emit(Inst::JumpUnless(is_kind, again));
-            }
-            body(lower, slot, known)
         })
     }
 
@@ -203,7 +116,7 @@ impl<'a> Lower<'a> {
 
     /// The arguments of a loop over entities wherever they are, which clients do not have. `takes` is
     /// the problem, and what is expected, where their number is another one.
-    fn arguments_of_visit<const N: usize>(
+    pub(super) fn arguments_of_visit<const N: usize>(
         &self,
         name: &str,
         call: &'a syn::ExprCall,
@@ -218,7 +131,7 @@ impl<'a> Lower<'a> {
     }
 
     /// Goes over the entities at places from 0 on, until there is none, or before one.
-    fn visit(
+    pub(super) fn visit(
         &mut self,
         most: Option<Operand>,
         at: impl FnOnce(Reg, Operand) -> Inst,

@@ -13,7 +13,7 @@ const NEAR_DEPTH_MAX: u8 = 4;
 
 impl<'a> Lower<'a> {
     /// `for name in range`, or in `near(…)`, `all(…)`, `top(…)` or
-    /// `held_by(…)`.
+    /// `held_by(…)`, `members(…)`.
     pub(super) fn for_loop(&mut self, each: &'a syn::ExprForLoop) -> Checked<Value> {
         if let Some(label) = &each.label {
             let message = "scripts have no loop labels";
@@ -33,6 +33,9 @@ impl<'a> Lower<'a> {
             }
             syn::Expr::Call(call) if is_call(call, "held_by") => {
                 self.held_loop(&name, is_mutable, call, &each.body)
+            }
+            syn::Expr::Call(call) if is_call(call, "members") => {
+                self.members_loop(&name, is_mutable, call, &each.body)
             }
             syn::Expr::Call(call) if is_call(call, "all") => {
                 self.all_loop(&name, is_mutable, call, &each.body)

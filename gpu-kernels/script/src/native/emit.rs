@@ -305,8 +305,8 @@ impl Emit<'_, '_> {
                 let value = self.nth(kind, place);
                 self.set(reg, value);
             }
-            Inst::Held(reg, holder, place) => {
-                let value = self.held(holder, place);
+            Inst::Held(reg, relation, holder, place) => {
+                let value = self.held(relation, holder, place);
                 self.set(reg, value);
             }
             Inst::Rank(reg, slot, ranking) => {

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use shared::Tick;
+use shared::world::group::RELATIONS_MAX;
 use shared::world::id::CAPACITY_MAX;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 
@@ -34,9 +35,7 @@ pub struct View<'a> {
     census_slots: *const u32,
     /// The number of kinds of the census; 0 without one.
     pub(super) census_kinds: usize,
-    held_starts: *const u32,
-    held_slots: *const u32,
-    pub(super) has_holdings: bool,
+    held: [Held; RELATIONS_MAX],
     /// The number of rankings of the standings; 0 without them.
     pub(super) rankings: usize,
     standings_stride: usize,
@@ -91,9 +90,7 @@ impl<'a> View<'a> {
             census_starts: std::ptr::null(),
             census_slots: std::ptr::null(),
             census_kinds: 0,
-            held_starts: std::ptr::null(),
-            held_slots: std::ptr::null(),
-            has_holdings: false,
+            held: [Held::NONE; RELATIONS_MAX],
             rankings: 0,
             standings_stride: 0,
             standings_counts: std::ptr::null(),
@@ -182,26 +179,35 @@ impl<'a> View<'a> {
         }
     }
 
-    /// With the things of each holder, unless they were found when there were fewer slots: commands
-    /// that ask for them have them found before.
+    /// With the things of each holder and the members of each group, by relation, but not those that
+    /// were found when there were fewer slots: commands that ask for them have them found before.
     ///
     /// # Panics
     ///
-    /// If they name slots that they don't have.
+    /// If they name slots that they don't have, or of too many relations.
     #[must_use]
-    pub fn with_holdings(self, holdings: &'a Holdings) -> View<'a> {
-        let (starts, slots) = holdings.parts();
-        if starts.len() <= self.slots as usize {
-            return self;
+    pub fn with_holdings(mut self, holdings: impl IntoIterator<Item = &'a Holdings>) -> View<'a> {
+        for (relation, holdings) in holdings.into_iter().enumerate() {
+            let (starts, slots) = holdings.parts();
+            if starts.len() <= self.slots as usize {
+                continue;
+            }
+            debug_assert!(starts.is_sorted());
+            assert!(starts.last().is_none_or(|&end| end as usize <= slots.len()));
+            self.held[relation] = Held {
+                starts: starts.as_ptr(),
+                slots: slots.as_ptr(),
+            };
         }
-        debug_assert!(starts.is_sorted());
-        assert!(starts.last().is_none_or(|&end| end as usize <= slots.len()));
-        View {
-            held_starts: starts.as_ptr(),
-            held_slots: slots.as_ptr(),
-            has_holdings: true,
-            ..self
-        }
+        self
+    }
+
+    /// A bit for each relation that it has.
+    pub(super) fn relations(&self) -> u32 {
+        let is_there = |held: &Held| u32::from(!held.starts.is_null());
+        (0..)
+            .zip(&self.held)
+            .fold(0, |bits, (number, held)| bits | is_there(held) << number)
     }
 
     /// With where entities stand in rankings.
@@ -302,7 +308,7 @@ impl<'a> Rows<'a> {
     ///
     /// Likewise.
     #[must_use]
-    pub fn with_holdings(self, holdings: &'a Holdings) -> Rows<'a> {
+    pub fn with_holdings(self, holdings: impl IntoIterator<Item = &'a Holdings>) -> Rows<'a> {
         Rows(self.0.with_holdings(holdings))
     }
 
@@ -351,9 +357,8 @@ pub struct Frame {
     /// By kind, and at last: where its entities begin in `census_slots`.
     pub census_starts: *const u32,
     pub census_slots: *const u32,
-    /// By slot, and at last: where the things of a holder begin in `held_slots`.
-    pub held_starts: *const u32,
-    pub held_slots: *const u32,
+    /// By relation.
+    pub held: [Held; RELATIONS_MAX],
     /// The slots for which each ranking has room.
     pub standings_stride: u64,
     /// By ranking: how many entities it has; by ranking and place: the slot; by ranking and slot: the
@@ -367,6 +372,22 @@ pub struct Frame {
     pub missed: u32,
     /// Why the run has no effect: the number of a reason, plus 1; 0: it does not say.
     pub reason: u32,
+}
+
+/// The things of each holder, or the members of each group; null where they were not found.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Held {
+    /// By slot of a holder, and at last: where its things begin in `slots`.
+    pub starts: *const u32,
+    pub slots: *const u32,
+}
+
+impl Held {
+    const NONE: Held = Held {
+        starts: std::ptr::null(),
+        slots: std::ptr::null(),
+    };
 }
 
 /// A function that machine code calls. The second argument leads to the operands: one of the
@@ -418,8 +439,7 @@ impl Frame {
             field_words: view.field_words,
             census_starts: view.census_starts,
             census_slots: view.census_slots,
-            held_starts: view.held_starts,
-            held_slots: view.held_slots,
+            held: view.held,
             standings_stride: view.standings_stride as u64,
             standings_counts: view.standings_counts,
             standings_slots: view.standings_slots,

@@ -27,8 +27,10 @@ pub struct Function {
     pub draws: bool,
     /// Whether it changes rows.
     pub is_atomic: bool,
-    /// Whether it asks for entities by kind, by ranking, and by holder.
-    pub asks: [bool; 3],
+    /// Whether it asks for entities by kind, and by ranking.
+    pub asks: [bool; 2],
+    /// A bit for each relation of which it asks.
+    pub relations: u32,
     /// Loops over what is near.
     pub loops: u8,
     /// The shape whose tables the code reads.
@@ -68,8 +70,8 @@ impl Function {
             asks: [
                 code.asked_kinds().next().is_some(),
                 code.asked_rankings().next().is_some(),
-                code.asks_holders(),
             ],
+            relations: code.asked_relations(),
             loops: code.loops,
             _shape: shape.clone(),
             _memory: Mutex::new(memory),

@@ -56,8 +56,10 @@ pub struct Thread<'a, H> {
     /// The rows, where commands may change them.
     rows: Option<*mut i32>,
     columns: usize,
-    /// Whether the view has a census, standings, and holdings.
-    has: [bool; 3],
+    /// Whether the view has a census, and standings.
+    has: [bool; 2],
+    /// A bit for each relation that it has.
+    relations: u32,
     /// How many commands the run has scheduled, and its notifications.
     afters: usize,
     notifications: usize,
@@ -83,7 +85,8 @@ impl<'a, H: Host> Thread<'a, H> {
             near: vec![],
             rows: None,
             columns: native.shape.columns,
-            has: [view.census_kinds > 0, view.rankings > 0, view.has_holdings],
+            has: [view.census_kinds > 0, view.rankings > 0],
+            relations: view.relations(),
             afters: 0,
             notifications: 0,
             view: PhantomData,
@@ -251,10 +254,10 @@ impl<'a, H: Host> Thread<'a, H> {
             !function.acts || call.actor.0 < self.frame.slots,
             "no actor"
         );
-        let [by_kind, by_ranking, by_holder] = function.asks;
+        let [by_kind, by_ranking] = function.asks;
         assert!(!by_kind || self.has[0], "no census");
         assert!(!by_ranking || self.has[1], "no standings");
-        assert!(!by_holder || self.has[2], "no holdings");
+        assert!(function.relations & !self.relations == 0, "no holdings");
         self.frame.reason = 0;
         if self.near.len() < usize::from(function.loops) {
             self.near.resize_with(function.loops.into(), Vec::new);

@@ -176,9 +176,17 @@ pub fn nth(text: &mut Text, layout: &Layout, kind: u16, place: Value) -> Value {
     load_present(text, Presence::If(is_there), address, 0, NOBODY)
 }
 
-/// The slot of a thing of a holder by its place, or that of nobody.
-pub fn held(text: &mut Text, layout: &Layout, holder: Value, is: Presence, place: Value) -> Value {
+/// The slot of a thing of a holder by its place, or of a member of a group, or that of nobody.
+pub fn held(
+    text: &mut Text,
+    layout: &Layout,
+    relation: u8,
+    (holder, is): (Value, Presence),
+    place: Value,
+) -> Value {
     let holder = text.in_register(holder);
+    let (relation, capacity) = (u32::from(relation), layout.numbers.capacity);
+    let holder = offset(text, holder, relation * (capacity + 1));
     let starts = element_of(text, layout.world.held_starts, holder, 4);
     let start = load_present(text, is, starts, 0, 0);
     let end = load_present(text, is, starts, 4, 0);
@@ -186,8 +194,17 @@ pub fn held(text: &mut Text, layout: &Layout, holder: Value, is: Presence, place
     let place = text.in_register(place);
     let is_there: Flag = text.set("setp.lt.u32", format_args!("{place}, {count}"));
     let at: Word = text.set("add.u32", format_args!("{start}, {place}"));
+    let at = offset(text, at, relation * capacity);
     let address = element_of(text, layout.world.held_slots, at, 4);
     load_present(text, Presence::If(is_there), address, 0, NOBODY)
+}
+
+/// A place among those of one relation, among those of all.
+fn offset(text: &mut Text, place: Word, start: u32) -> Word {
+    match start {
+        0 => place,
+        _ => text.set("add.u32", format_args!("{place}, {start}")),
+    }
 }
 
 /// The place of an entity in a ranking, from 1 on; 0 if it is not of its kind.

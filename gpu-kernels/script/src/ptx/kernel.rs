@@ -289,9 +289,9 @@ impl Run<'_> {
                 let slot = entities::nth(self.text, layout, kind, place.into());
                 self.put(to, slot);
             }
-            Inst::Held(to, holder, place) => {
-                let is = self.presence(holder);
-                let slot = entities::held(self.text, layout, holder.into(), is, place.into());
+            Inst::Held(to, relation, holder, place) => {
+                let holder = (holder.into(), self.presence(holder));
+                let slot = entities::held(self.text, layout, relation, holder, place.into());
                 self.put(to, slot);
             }
             Inst::Rank(to, slot, ranking) => {

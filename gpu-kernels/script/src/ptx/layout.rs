@@ -88,7 +88,8 @@ fields! {
         /// By kind, and at last: where its living entities begin in `census_slots`.
         census_starts,
         census_slots,
-        /// By slot, and at last: where the things of a holder begin in `held_slots`.
+        /// By relation, then by slot, and at last: where the things of a holder, or the members of a
+        /// group, begin among those of the relation in `held_slots`.
         held_starts,
         held_slots,
         /// By ranking and place: the slot; by ranking and slot: the place, from 1 on, of entities of

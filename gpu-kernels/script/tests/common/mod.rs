@@ -12,6 +12,7 @@ use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, 
 use script::ir::Budget;
 use script::standings::Standings;
 use script::{Command, Logic, Problem, builtin};
+use shared::world::group::Relation;
 use shared::world::logic::{Constants, LogicConfig, Text};
 use shared::{EntityId, EntityRef, Schema, Slot, Tick, WorldConfig};
 
@@ -193,22 +194,21 @@ impl TestWorld {
         Census::of(self.schema.kinds.len(), living)
     }
 
-    /// The things of each holder.
-    pub fn holdings(&self) -> Holdings {
-        let Some(column) = self.schema.holder_column() else {
-            return Holdings::of(self.rows.len(), []);
+    /// By relation: the things of each holder, or the members of each group.
+    pub fn holdings(&self) -> Vec<Holdings> {
+        let of_relation = |relation: Relation| {
+            let rows = (0..).zip(&self.rows);
+            let living = rows.filter_map(|(slot, row)| Some((slot, row.as_ref()?)));
+            let pairs = living.filter_map(|(slot, (kind, _, row))| {
+                let reference = EntityRef(row[usize::from(relation.column)]);
+                let (other, generation, _) = self.row(reference.slot())?;
+                let is_meant = reference.is_generation(*generation);
+                let relates = is_meant && self.schema.relates(relation, *kind, *other);
+                relates.then_some((reference.slot().0, slot))
+            });
+            Holdings::of(self.rows.len(), pairs)
         };
-        let rows = (0..).zip(&self.rows);
-        let living = rows.filter_map(|(slot, row)| Some((slot, row.as_ref()?)));
-        let things = living.filter(|(_, (kind, ..))| self.schema.is_thing(*kind));
-        let pairs = things.filter_map(|(slot, (kind, _, row))| {
-            let reference = EntityRef(row[column]);
-            let (holder, generation, _) = self.row(reference.slot())?;
-            let holds = reference.is_generation(*generation);
-            let can_hold = self.schema.can_hold(*holder, *kind);
-            (holds && can_hold).then_some((reference.slot().0, slot))
-        });
-        Holdings::of(self.rows.len(), pairs)
+        self.schema.relations().map(of_relation).collect()
     }
 
     /// Where they stand in the rankings.
@@ -301,8 +301,8 @@ impl World for TestWorld {
         self.census().nth(kind, place)
     }
 
-    fn held(&self, holder: Slot, place: u32) -> Option<Slot> {
-        self.holdings().nth(holder, place)
+    fn held(&self, relation: u8, holder: Slot, place: u32) -> Option<Slot> {
+        self.holdings()[usize::from(relation)].nth(holder, place)
     }
 
     fn rank(&self, ranking: u16, slot: Slot) -> u32 {

@@ -7,6 +7,7 @@ use script::ir::{
     After, Binary, Code, Half, Index, Inst, NOBODY, Notify, Operand, Point, Reg, TIMED_WORDS_MAX,
     Unary, Wide, Write, WriteOp,
 };
+use shared::world::group::RELATIONS_MAX as RELATIONS;
 use shared::world::mix::mix;
 use shared::world::notification::NOTIFICATION_WORDS_MAX;
 
@@ -186,7 +187,10 @@ impl Program {
                 let kind = self.below(self.shape.kinds.into()) as u16;
                 match self.below(4) {
                     0 => Inst::Count(number, kind),
-                    3 => Inst::Held(self.entity(), self.any_slot(), self.operand()),
+                    3 => {
+                        let relation = self.below(RELATIONS as u32) as u8;
+                        Inst::Held(self.entity(), relation, self.any_slot(), self.operand())
+                    }
                     1 => Inst::Nth(self.entity(), kind, self.operand()),
                     _ => Inst::Nth(self.entity(), kind, Operand::Const(self.below(3) as i32)),
                 }

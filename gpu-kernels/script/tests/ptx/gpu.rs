@@ -15,6 +15,7 @@ use script::ptx::layout::{
     WorldFields,
 };
 use script::ptx::{self, Layout};
+use shared::world::group::RELATIONS_MAX as RELATIONS;
 
 use crate::programs;
 use crate::ptx::state::{Command, KIND, Run, State, TICK};
@@ -51,8 +52,8 @@ device::device_struct! {
         kind_columns: ConstPointer<u64> = n.kinds * n.columns.div_ceil(64);
         census_starts: Pointer<u32> = n.kinds + 1;
         census_slots: Pointer<u32> = n.capacity;
-        held_starts: Pointer<u32> = n.capacity + 1;
-        held_slots: Pointer<u32> = n.capacity;
+        held_starts: Pointer<u32> = (n.capacity + 1) * RELATIONS as u64;
+        held_slots: Pointer<u32> = n.capacity * RELATIONS as u64;
         standing_slots: Pointer<u32> = n.standings;
         standing_ranks: Pointer<u32> = n.standings;
         index_len: Pointer<u64> = 1;
@@ -253,9 +254,12 @@ impl Test<'_> {
         let (starts, slots) = state.census.parts();
         self.write(world.census_starts, starts);
         self.write(world.census_slots, slots);
-        let (starts, slots) = state.holdings.parts();
-        self.write(world.held_starts, starts);
-        self.write(world.held_slots, slots);
+        let capacity = u64::from(state.numbers.capacity);
+        for (relation, holdings) in (0..).zip(&state.holdings) {
+            let (starts, slots) = holdings.parts();
+            self.write(world.held_starts.at(relation * (capacity + 1)), starts);
+            self.write(world.held_slots.at(relation * capacity), slots);
+        }
         let (_, _, slots, ranks) = state.standings.parts();
         self.write(world.standing_slots, slots);
         self.write(world.standing_ranks, ranks);

@@ -7,6 +7,7 @@ use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, 
 use script::ir::Code;
 use script::ptx::layout::Numbers;
 use script::standings::Standings;
+use shared::world::group::RELATIONS_MAX as RELATIONS;
 use shared::world::mix::mix;
 use shared::{EntityId, Slot, Tick};
 
@@ -25,7 +26,7 @@ pub struct State {
     pub generations: Vec<u32>,
     pub slot_kinds: Vec<u32>,
     pub census: Census,
-    pub holdings: Holdings,
+    pub holdings: Vec<Holdings>,
     pub standings: Standings,
     /// By bucket, then by slot.
     pub index: Vec<(u64, u32)>,
@@ -72,7 +73,7 @@ impl State {
             generations: (0..capacity).map(|_| 1 + below(600) as u32).collect(),
             slot_kinds: vec![0; capacity],
             census: Census::default(),
-            holdings: Holdings::default(),
+            holdings: vec![],
             standings: Standings::default(),
             index: vec![],
             commands: vec![],
@@ -97,13 +98,15 @@ impl State {
         let kind_of = |&slot: &usize| (state.slot_kinds[slot] as u16, slot as u32);
         let kinds = state.numbers.kind_columns.len();
         state.census = Census::of(kinds, living.iter().map(kind_of));
-        let pairs: Vec<(u32, u32)> = (0..capacity as u64 / 2)
-            .map(|_| {
-                let of = |at: u64| living.get(at as usize).map_or(0, |&slot| slot as u32);
-                (of(below(4)), of(below(living.len() as u64)))
-            })
-            .collect();
-        state.holdings = Holdings::of(capacity, pairs);
+        for _ in 0..RELATIONS {
+            let pairs: Vec<(u32, u32)> = (0..capacity as u64 / 2)
+                .map(|_| {
+                    let of = |at: u64| living.get(at as usize).map_or(0, |&slot| slot as u32);
+                    (of(below(4)), of(below(living.len() as u64)))
+                })
+                .collect();
+            state.holdings.push(Holdings::of(capacity, pairs));
+        }
         let rankings = &state.numbers.rankings;
         state.standings = Standings::new(rankings.len(), capacity);
         for (number, &kind) in rankings.iter().enumerate() {
@@ -250,8 +253,8 @@ impl World for State {
         Some(&self.census)
     }
 
-    fn holdings(&self) -> Option<&Holdings> {
-        Some(&self.holdings)
+    fn holdings(&self, relation: u8) -> Option<&Holdings> {
+        self.holdings.get(usize::from(relation))
     }
 
     fn standings(&self) -> Option<&Standings> {

@@ -239,14 +239,15 @@ impl Due {
             self.words.extend_from_slice(&rule.words);
             let ticks = u64::from(rule.ticks);
             let first = (ticks - state.tick.0 % ticks) % ticks;
-            if rule.is_of_ended && !state.held.any_ended(rule.kind) {
+            let of_ended = rule.of_ended;
+            if of_ended.is_some_and(|relation| !state.held.any_ended(relation, rule.kind)) {
                 continue;
             }
             for slot in (first as usize..state.slots.used()).step_by(rule.ticks as usize) {
                 if !state.slots.is_live(slot) || state.slots.kinds()[slot] != rule.kind {
                     continue;
                 }
-                if rule.is_of_ended && !state.held.has_ended(slot) {
+                if of_ended.is_some_and(|relation| !state.held.has_ended(relation, slot)) {
                     continue;
                 }
                 total += 1;

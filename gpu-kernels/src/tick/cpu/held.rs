@@ -1,27 +1,34 @@
-//! Who holds which things, and which things lost their holders.
+//! Who holds which things, and who is a member of which groups; whose holders or groups have ended.
 
 use device::cpu::{Workers, ranges};
 use script::holdings::Holdings;
 use shared::EntityRef;
+use shared::world::group::Relation;
 use shared::world::schema::Schema;
 
 use super::slots::Slots;
 use crate::tick::output::Changes;
 
-/// The things of a world by holder, as they are at the start of a tick. Worlds without things have
-/// none.
+/// The things of a world by holder and the members of its groups, as they are at the start of a tick.
+/// Worlds without things have none.
 #[derive(Default)]
 pub struct Held {
-    /// The column with the holders; `None` in worlds without things.
-    column: Option<usize>,
-    holdings: Holdings,
-    /// Pairs of a holder and a thing, and the things whose holder has ended, by part of the slots.
+    /// By number of the relation.
+    relations: Vec<Related>,
+    holdings: Vec<Holdings>,
+}
+
+/// Those that have one relation.
+struct Related {
+    relation: Relation,
+    /// Pairs of a holder and a thing, and the things whose holder has ended, by part of the slots; or
+    /// of a group and a member.
     parts: Vec<Part>,
     /// [`Slots::version`] when the parts were found.
     version: u64,
     /// Whether holders have changed since.
     is_changed: bool,
-    /// Whether `holdings` is of other parts.
+    /// Whether the holdings are of other parts.
     is_stale: bool,
     /// The things whose holder has ended, ascending, and a bit for each of their kinds.
     ended: Vec<u32>,
@@ -36,69 +43,115 @@ struct Part {
 
 impl Held {
     pub fn new(schema: &Schema) -> Held {
+        let relations: Vec<Related> = schema.relations().map(Related::new).collect();
         Held {
-            column: schema.holder_column(),
-            is_changed: true,
-            ..Held::default()
+            holdings: vec![Holdings::default(); relations.len()],
+            relations,
         }
     }
 
-    /// The things of each holder, as [`Held::find_holdings`] found them last.
-    pub fn holdings(&self) -> &Holdings {
+    /// By relation: the things of each holder, or the members of each group, as
+    /// [`Held::find_holdings`] found them last.
+    pub fn holdings(&self) -> &[Holdings] {
         &self.holdings
     }
 
-    /// Whether the holder of any thing of a kind has ended.
-    pub fn any_ended(&self, kind: u16) -> bool {
+    /// Whether that has ended to which any entity of a kind relates.
+    pub fn any_ended(&self, relation: u8, kind: u16) -> bool {
         let kind = usize::from(kind);
-        self.ended_kinds[kind / 64] >> (kind % 64) & 1 == 1
+        let related = self.relations.get(usize::from(relation));
+        related.is_some_and(|related| related.ended_kinds[kind / 64] >> (kind % 64) & 1 == 1)
     }
 
-    /// Whether the holder of a thing has ended.
-    pub fn has_ended(&self, slot: usize) -> bool {
-        self.ended.binary_search(&(slot as u32)).is_ok()
+    /// Whether that has ended to which an entity relates.
+    pub fn has_ended(&self, relation: u8, slot: usize) -> bool {
+        let related = self.relations.get(usize::from(relation));
+        related.is_some_and(|related| related.ended.binary_search(&(slot as u32)).is_ok())
     }
 
     /// Notes the changes of a tick.
     pub fn note(&mut self, changes: &Changes) {
-        let Some(column) = self.column else { return };
-        let is_holder = |&changed: &u16| usize::from(changed) == column;
-        self.is_changed = self.is_changed || changes.columns.iter().any(is_holder);
+        for related in &mut self.relations {
+            let column = related.relation.column;
+            related.is_changed = related.is_changed || changes.columns.contains(&column);
+        }
     }
 
     /// Everything may have changed.
     pub fn forget(&mut self) {
-        self.is_changed = true;
+        for related in &mut self.relations {
+            related.is_changed = true;
+        }
     }
 
-    /// Looks for the holder of each thing, unless all that live and their holders are as before.
-    pub fn update(&mut self, workers: &Workers, slots: &Slots, (rows, columns): (&[i32], usize)) {
-        let Some(column) = self.column else { return };
+    /// Looks for the holder of each thing and the groups of each member, unless all that live and what
+    /// they refer to are as before.
+    pub fn update(&mut self, workers: &Workers, slots: &Slots, rows: (&[i32], usize)) {
+        for related in &mut self.relations {
+            related.update(workers, slots, rows);
+        }
+    }
+
+    /// Sorts the things by holder and the members by group, in those relations whose number has a bit,
+    /// for commands that ask, unless they are as before. The world has used so many slots.
+    pub fn find_holdings(&mut self, asked: u32, used: usize) {
+        let all = self.relations.iter_mut().zip(&mut self.holdings);
+        for (number, (related, holdings)) in all.enumerate() {
+            if asked >> number & 1 == 1 && std::mem::take(&mut related.is_stale) {
+                holdings.fill(used, related.parts.iter().map(|part| &part.pairs[..]));
+            }
+        }
+    }
+}
+
+impl Related {
+    fn new(relation: Relation) -> Related {
+        Related {
+            relation,
+            parts: vec![],
+            version: 0,
+            is_changed: true,
+            is_stale: false,
+            ended: vec![],
+            ended_kinds: [0; KINDS_MAX / 64],
+        }
+    }
+
+    fn update(&mut self, workers: &Workers, slots: &Slots, (rows, columns): (&[i32], usize)) {
         if !self.is_changed && self.version == slots.version() {
             return;
         }
         (self.is_changed, self.version, self.is_stale) = (false, slots.version(), true);
         let used = slots.used();
         self.parts.resize_with(workers.parts(used), Part::default);
+        let relation = self.relation;
         let tasks = ranges(used, self.parts.len()).zip(&mut self.parts);
         workers.run(tasks.collect(), |(range, part)| {
             part.pairs.clear();
             part.ended.clear();
             for slot in range {
                 let kind = slots.kinds()[slot];
-                if !slots.is_thing_kind(kind) || !slots.is_live(slot) {
+                let has_one = match relation.kind {
+                    None => slots.is_thing_kind(kind),
+                    Some(of_members) => kind == of_members,
+                };
+                if !has_one || !slots.is_live(slot) {
                     continue;
                 }
+                let column = usize::from(relation.column);
                 let reference = EntityRef(rows[slot * columns + column]);
                 if reference == EntityRef::NONE {
                     continue;
                 }
-                let holder = slots.resolve(reference).filter(|&holder| {
-                    let of_holder = slots.kinds()[holder];
-                    !slots.is_thing_kind(of_holder) || of_holder < kind
+                let other = slots.resolve(reference).filter(|&other| {
+                    let to = slots.kinds()[other];
+                    match relation.kind {
+                        None => !slots.is_thing_kind(to) || to < kind,
+                        Some(_) => slots.is_thing_kind(to),
+                    }
                 });
-                match holder {
-                    Some(holder) => part.pairs.push((holder as u32, slot as u32)),
+                match other {
+                    Some(other) => part.pairs.push((other as u32, slot as u32)),
                     None => part.ended.push(slot as u32),
                 }
             }
@@ -111,15 +164,6 @@ impl Held {
         for &slot in &self.ended {
             let kind = usize::from(slots.kinds()[slot as usize]);
             self.ended_kinds[kind / 64] |= 1 << (kind % 64);
-        }
-    }
-
-    /// Sorts the things by holder, for commands that ask, unless they are as before. The world has
-    /// used so many slots.
-    pub fn find_holdings(&mut self, used: usize) {
-        if std::mem::take(&mut self.is_stale) {
-            self.holdings
-                .fill(used, self.parts.iter().map(|part| &part.pairs[..]));
         }
     }
 }

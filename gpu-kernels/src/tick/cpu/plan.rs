@@ -51,9 +51,10 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         // In the order of values and of slots; a number and a slot, three times.
         ("rankings", slots * (24 * rankings + 32 * rankings.min(1))),
         // A pair, a thing in order, and where those of a holder begin; those whose holder has ended.
+        // Likewise of the members of groups.
         (
             "things",
-            slots * 20 * u64::from(config.schema.holder_column().is_some()),
+            slots * 20 * config.schema.relations().count() as u64,
         ),
         // Once more with the cells of doors and edits; and where each entity was before the tick, where there
         // are walls.

@@ -252,12 +252,13 @@ device::device_struct! {
         standing_slots: Pointer<u32> = s.capacity * s.rankings;
         standing_ranks: Pointer<u32> = s.capacity * s.rankings;
 
-        /// By slot, and at last: where the things of a holder begin in `held_slots`, as they are at
-        /// the start of a tick whose scripts ask for them. By slot of a thing: its holder when they
-        /// were sorted last; those of all slots are sorted where kinds are for the census.
-        held_starts: Pointer<u32> = (s.capacity + 1) * s.things;
-        held_slots: Pointer<u32> = s.capacity * s.things;
-        held_by: Pointer<u32> = s.capacity * s.things, ones;
+        /// By relation, then by slot, and at last: where the things of a holder, or the members of a
+        /// group, begin among those of the relation in `held_slots`, as they are at the start of a tick
+        /// whose scripts ask for them. By relation and slot of a thing or member: its holder or group
+        /// when they were sorted last; those of all slots are sorted where kinds are for the census.
+        held_starts: Pointer<u32> = (s.capacity + 1) * s.relations;
+        held_slots: Pointer<u32> = s.capacity * s.relations;
+        held_by: Pointer<u32> = s.capacity * s.relations, ones;
 
         /// By field and cell: the distance of what is under way. By field and tile: not 0 if distances
         /// there may still fall. By round, modulo 2, the tiles to look at; modulo 3, how many.
@@ -420,7 +421,11 @@ device::device_struct! {
         field_kind: u32;
         /// The round of all fields that it is about, modulo 6.
         field_round: u32;
-        padding: u32;
+        /// The relation that a launch sorts, its column, and the kind that has it, or `NOWHERE` if that
+        /// is all things.
+        relation: u32;
+        relation_column: u32;
+        relation_kind: u32;
         /// For how many ticks positions are kept, and the place in their ring for this tick's.
         rewind_ticks: u32;
         past_next: u32;
@@ -671,8 +676,9 @@ device::device_struct! {
         word_count: u32;
         own_place: u32;
         own_words: u32;
-        /// 1 if only things give it whose holder has ended, else 0.
-        is_of_ended: u32;
+        /// If only entities give it whose holder, or group, has ended: the column that refers to it;
+        /// else -1.
+        ended_column: i32;
     }
 }
 

@@ -82,8 +82,8 @@ pub struct Form {
     pub has_reasons: bool,
     /// Whether it asks for entities by kind, or by ranking.
     pub asks: bool,
-    /// Whether it asks for the things of holders.
-    pub asks_holders: bool,
+    /// A bit for each relation of which it asks: the things of holders, the members of groups.
+    pub asked_relations: u32,
     /// A bit for each ranking of which it asks.
     pub asked_rankings: u32,
 }
@@ -235,7 +235,7 @@ impl Form {
             has_reasons: command.code.has_reasons(),
             asks: command.code.asked_kinds().next().is_some()
                 || command.code.asked_rankings().next().is_some(),
-            asks_holders: command.code.asks_holders(),
+            asked_relations: command.code.asked_relations(),
             asked_rankings: (command.code.asked_rankings())
                 .fold(0, |bits, ranking| bits | 1 << ranking),
         }
@@ -321,9 +321,10 @@ impl Scripts {
         self.commands().any(|command| command.form.asks)
     }
 
-    /// Whether any command asks for the things of holders.
-    pub fn ask_holders(&self) -> bool {
-        self.commands().any(|command| command.form.asks_holders)
+    /// A bit for each relation of which any command asks.
+    pub fn asked_relations(&self) -> u32 {
+        self.commands()
+            .fold(0, |bits, command| bits | command.form.asked_relations)
     }
 
     /// A bit for each ranking of which any command asks.

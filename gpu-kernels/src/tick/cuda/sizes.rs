@@ -82,8 +82,8 @@ pub struct Sizes {
     /// 1 where leaving a cell costs what its tag says, else 0.
     pub field_tagged: u64,
     pub rankings: u64,
-    /// 1 where there are things, else 0.
-    pub things: u64,
+    /// Those of things to their holders, and of members to their groups.
+    pub relations: u64,
     pub births: u64,
     /// Rows of buckets that an observer can touch.
     pub rows: u64,
@@ -218,7 +218,7 @@ impl Sizes {
             }),
             field_tagged: u64::from(costs.into_iter().any(|costs| !costs.is_empty())),
             rankings: config.schema.rankings.len() as u64,
-            things: u64::from(config.schema.holder_column().is_some()),
+            relations: config.schema.relations().count() as u64,
             births: commands + capacity * u64::from(config.has_falls()),
             rows: rows(config),
             buckets,

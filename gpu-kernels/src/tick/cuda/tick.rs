@@ -124,9 +124,8 @@ impl Part {
             let asked = self.scripts.asked_rankings();
             kernels.standings.run(&mut run, &self.config, asked)?;
         }
-        if run.sizes.things > 0 && self.scripts.ask_holders() {
-            kernels.held.run(&run)?;
-        }
+        let asked = self.scripts.asked_relations();
+        kernels.held.run(&mut run, &self.config, asked)?;
         kernels.doors.run(&run)?;
         (kernels.fields).run(&mut run, &self.config, &mut self.fields)?;
         kernels.logic.run(&mut run, &self.scripts, counts)?;

@@ -7,6 +7,7 @@ use device::{Device, DriverError, Int2, Plan};
 use script::ptx::layout::NOWHERE;
 use shared::world::attribute::bits_for;
 use shared::world::command::COMMANDS_MAX;
+use shared::world::group::Relation;
 use shared::world::initial::Choice;
 use shared::world::spawn::{SpawnArea as Area, spawn_seed};
 use shared::{AttributeType, Audience, InterestMode, Occasion, WorldConfig};
@@ -181,10 +182,10 @@ pub fn held_bits(sizes: &Sizes) -> u32 {
     }
 }
 
-/// The slots by holder.
-pub fn held_slots(world: &World) -> Doubled<u32> {
+/// The slots by holder, in one relation.
+pub fn held_slots(world: &World, first: u64) -> Doubled<u32> {
     Doubled {
-        first: world.held_slots,
+        first: world.held_slots.at(first),
         second: world.index_slots_spare,
     }
 }
@@ -574,6 +575,13 @@ fn rules(config: &WorldConfig) -> (Vec<Rule>, Vec<i32>) {
         .iter()
         .map(|rule| rule.words.len() as u64)
         .sum::<u64>();
+    let relations: Vec<Relation> = config.schema.relations().collect();
+    let ended_column = |every: &shared::Every| {
+        let relation = every
+            .of_ended
+            .and_then(|number| relations.get(usize::from(number)));
+        relation.map_or(-1, |relation| i32::from(relation.column))
+    };
     let rule = |every: &shared::Every| {
         let (word_start, own_from) = (words.len() as u32, own_start as u32);
         words.extend_from_slice(&every.words);
@@ -586,7 +594,7 @@ fn rules(config: &WorldConfig) -> (Vec<Rule>, Vec<i32>) {
             word_count: every.words.len() as u32,
             own_place: every.own_place.map_or(NOWHERE, u32::from),
             own_words: own_from,
-            is_of_ended: u32::from(every.is_of_ended),
+            ended_column: ended_column(every),
         }
     };
     let rules = config.every.iter().map(rule).collect();

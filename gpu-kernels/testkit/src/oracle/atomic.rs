@@ -254,8 +254,8 @@ impl World for Turn<'_> {
         World::nth(self.oracle, kind, place)
     }
 
-    fn held(&self, holder: Slot, place: u32) -> Option<Slot> {
-        World::held(self.oracle, holder, place)
+    fn held(&self, relation: u8, holder: Slot, place: u32) -> Option<Slot> {
+        World::held(self.oracle, relation, holder, place)
     }
 
     fn rank(&self, ranking: u16, slot: Slot) -> u32 {

@@ -97,7 +97,8 @@ impl Oracle {
         commands.extend(self.due());
         for (number, rule) in self.config.every.iter().enumerate() {
             for entity in self.living().into_iter().chain(self.shared()) {
-                if rule.is_of_ended && !self.has_lost_its_holder(entity.slot) {
+                let of_ended = rule.of_ended;
+                if of_ended.is_some_and(|relation| !self.has_lost(relation, entity.slot)) {
                     continue;
                 }
                 let turn = self.tick.0 + u64::from(entity.slot.0);

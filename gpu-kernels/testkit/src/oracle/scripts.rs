@@ -168,8 +168,10 @@ impl World for Oracle {
         own.nth(place as usize)
     }
 
-    fn held(&self, holder: Slot, place: u32) -> Option<Slot> {
-        self.things_of(holder).get(place as usize).copied()
+    fn held(&self, relation: u8, holder: Slot, place: u32) -> Option<Slot> {
+        Oracle::held(self, relation, holder)
+            .get(place as usize)
+            .copied()
     }
 
     fn rank(&self, ranking: u16, slot: Slot) -> u32 {

@@ -1,4 +1,4 @@
-//! Things: entities without a place, which belong to a holder.
+//! Things: entities without a place, which belong to a holder; groups, which have members.
 
 use shared::{EntityId, EntityRef, Slot};
 
@@ -16,42 +16,61 @@ impl Oracle {
         self.is_kind_of_things(self.slots[slot.index()].kind)
     }
 
-    /// What a thing says of its holder.
-    fn reference(&self, thing: Slot) -> EntityRef {
-        let mut columns = self.config.schema.attributes.iter();
-        let column = columns.position(|attribute| attribute.name == "holder");
-        EntityRef(self.slots[thing.index()].row[column.expect("things have holders")])
+    /// Whether an entity has a relation: to its holder, which all things have, or to a group.
+    fn has_relation(&self, relation: u8, slot: Slot) -> bool {
+        match relation {
+            0 => self.is_thing(slot),
+            _ => self.slots[slot.index()].kind == self.config.player_kind,
+        }
     }
 
-    /// The holder of a thing: it lives, and is somewhere, or a thing of a kind before its own.
-    fn holder(&self, thing: Slot) -> Option<Slot> {
-        let reference = self.reference(thing);
-        let holder = reference.slot();
-        let generation = self.slots.get(holder.index())?.generation;
+    /// What an entity says of its holder, or its group.
+    fn reference(&self, relation: u8, slot: Slot) -> EntityRef {
+        let schema = &self.config.schema;
+        let column = match relation {
+            0 => {
+                let mut columns = schema.attributes.iter();
+                let column = columns.position(|attribute| attribute.name == "holder");
+                column.expect("things have holders")
+            }
+            group => usize::from(schema.groups[usize::from(group) - 1].column),
+        };
+        EntityRef(self.slots[slot.index()].row[column])
+    }
+
+    /// The holder of a thing: it lives, and is somewhere, or a thing of a kind before its own. Or the
+    /// group of a member: a thing that lives.
+    fn related(&self, relation: u8, slot: Slot) -> Option<Slot> {
+        let reference = self.reference(relation, slot);
+        let other = reference.slot();
+        let generation = self.slots.get(other.index())?.generation;
         if !self.is_alive(EntityId {
-            slot: holder,
+            slot: other,
             generation,
         }) || !reference.is_generation(generation)
         {
             return None;
         }
         let kind = |slot: Slot| self.slots[slot.index()].kind;
-        (!self.is_thing(holder) || kind(holder) < kind(thing)).then_some(holder)
+        let can_be = match relation {
+            0 => !self.is_thing(other) || kind(other) < kind(slot),
+            _ => self.is_thing(other),
+        };
+        can_be.then_some(other)
     }
 
-    /// Whether a thing has a holder that has ended, or can't hold it.
-    pub(super) fn has_lost_its_holder(&self, slot: Slot) -> bool {
-        self.is_thing(slot)
-            && self.reference(slot) != EntityRef::NONE
-            && self.holder(slot).is_none()
+    /// Whether an entity has a holder, or a group, that has ended or can't be one.
+    pub(super) fn has_lost(&self, relation: u8, slot: Slot) -> bool {
+        self.has_relation(relation, slot)
+            && self.reference(relation, slot) != EntityRef::NONE
+            && self.related(relation, slot).is_none()
     }
 
-    /// The slots of the things of a holder, ascending.
-    pub(super) fn things_of(&self, holder: Slot) -> Vec<Slot> {
+    /// The slots of the things of a holder, or of the members of a group, ascending.
+    pub(super) fn held(&self, relation: u8, holder: Slot) -> Vec<Slot> {
         let living = self.living().into_iter().map(|entity| entity.slot);
-        let things = living.filter(|&slot| self.is_thing(slot));
-        things
-            .filter(|&slot| self.holder(slot) == Some(holder))
+        let own = living.filter(|&slot| self.has_relation(relation, slot));
+        own.filter(|&slot| self.related(relation, slot) == Some(holder))
             .collect()
     }
 }

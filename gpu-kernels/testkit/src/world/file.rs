@@ -4,7 +4,7 @@ use shared::{InterestMode, WorldConfig};
 
 use super::regions::RegionsFile;
 use crate::dice::Dice;
-use crate::scripts::{deals, flows, holdings, hooks, setters, shots, with_texts};
+use crate::scripts::{deals, flows, gatherings, holdings, hooks, setters, shots, with_texts};
 
 /// A world of small numbers, with every kind of rule and limit now and then.
 pub fn random_world(dice: &mut Dice) -> WorldConfig {
@@ -24,6 +24,9 @@ pub fn random_world(dice: &mut Dice) -> WorldConfig {
     }
     if config.schema.holder_column().is_some() {
         texts.push(holdings(config.limits.timed_commands > 0));
+    }
+    if !config.schema.groups.is_empty() {
+        texts.push(gatherings(&config.schema));
     }
     if config.limits.atomic_per_tick > 0 {
         texts.push(deals(dice, &config));
@@ -80,6 +83,12 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
         0 => String::new(),
         _ => visibility(seed, &mut kinds),
     };
+    let things = things(seed, capacity);
+    let fillers = fillers(seed);
+    // Where there are others before, these are no players.
+    if !things.is_empty() && fillers.is_empty() {
+        groups(seed, &mut kinds[0]);
+    }
     let kinds: String = kinds
         .into_iter()
         .zip(respawns)
@@ -102,8 +111,7 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
         true => SHARED,
         false => "",
     };
-    let kinds = kinds + &things(seed, capacity);
-    let fillers = fillers(seed);
+    let kinds = kinds + &things;
     let text = format!(
         "[world]\nsize = {size:?}\naoi = {aoi:?}\naoi_leave = {aoi_leave:?}\ncapacity = {capacity}\nseed = {seed}\n\
          visible_max = {visible_max}\n{motion}{shared}\
@@ -161,6 +169,22 @@ fn things(seed: usize, capacity: usize) -> String {
         capacity / 10,
         end(1),
     )
+}
+
+/// The attributes of players that refer to groups: none, one or two.
+fn groups(seed: usize, players: &mut Kind) {
+    for (bit, name) in [(14, "party"), (15, "guild")] {
+        if seed >> bit & 1 == 1 {
+            let comma = if players.attributes.is_empty() {
+                ""
+            } else {
+                ", "
+            };
+            players.attributes += &format!(
+                "{comma}{{ name = \"{name}\", type = \"entity\", group = true, audience = \"state\" }}"
+            );
+        }
+    }
 }
 
 /// `[visibility]`, and the attributes of kinds that it names; half of the worlds have none.

@@ -206,7 +206,7 @@ impl Mirror {
     }
 
     /// Finds the holders of all things anew, once all entities are there.
-    pub fn restore_things(&mut self) {
+    pub(super) fn restore_things(&mut self) {
         if let Some(mut things) = self.things.take() {
             things.restore(self);
             self.things = Some(things);

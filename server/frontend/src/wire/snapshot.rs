@@ -89,7 +89,7 @@ pub fn decode(bytes: &[u8], config: &WorldConfig, mirror: &mut Mirror) -> Result
         mirror.place(entity, kind, &row, course);
     }
     reader.finish()?;
-    mirror.restore_things();
+    mirror.restore_relations();
     let newborns = Newborns {
         named: head.named,
         unready: head.unready,

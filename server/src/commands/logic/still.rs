@@ -148,8 +148,8 @@ impl World for Still {
         self.world().nth(kind, place)
     }
 
-    fn held(&self, holder: Slot, place: u32) -> Option<Slot> {
-        self.world().held(holder, place)
+    fn held(&self, relation: u8, holder: Slot, place: u32) -> Option<Slot> {
+        self.world().held(relation, holder, place)
     }
 
     fn rank(&self, ranking: u16, slot: Slot) -> u32 {

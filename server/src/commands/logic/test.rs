@@ -333,8 +333,8 @@ impl World for Bench<'_> {
         self.with(|world| world.nth(kind, place))
     }
 
-    fn held(&self, holder: Slot, place: u32) -> Option<Slot> {
-        self.with(|world| world.held(holder, place))
+    fn held(&self, relation: u8, holder: Slot, place: u32) -> Option<Slot> {
+        self.with(|world| world.held(relation, holder, place))
     }
 
     fn rank(&self, ranking: u16, slot: Slot) -> u32 {

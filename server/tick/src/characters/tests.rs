@@ -1,6 +1,8 @@
 use accounts::identity::Identity;
+use device::cpu::Workers;
 use frontend::inbox::{Join, Leave};
 use gpu_kernels::{Backend, CpuBackend, TickOutput};
+use shared::wire::movement::MovementCodec;
 use shared::world::logic::Text;
 use testkit::scripts::with_texts;
 
@@ -54,6 +56,8 @@ struct World {
     characters: Characters,
     directory: Directory,
     backend: CpuBackend,
+    mirror: Mirror,
+    workers: Workers,
     frame: Frame,
     sessions: u64,
 }
@@ -73,7 +77,7 @@ impl World {
             command: offer,
             words: vec![],
             own_place: None,
-            is_of_ended: false,
+            of_ended: None,
         });
         let rows = kept
             .iter()
@@ -82,6 +86,8 @@ impl World {
             characters: Characters::new(&config, rows.collect()).unwrap(),
             directory: Directory::new(&config),
             backend: CpuBackend::new(&config, 1, None).unwrap(),
+            mirror: Mirror::new(&config, MovementCodec::new(&config.schema).unwrap()),
+            workers: Workers::new(1).unwrap(),
             frame: Frame::new(Tick(0)),
             config,
             sessions: 0,
@@ -92,8 +98,9 @@ impl World {
         let acked_through = self.frame.tick;
         self.directory.prepare(&mut self.frame, acked_through);
         self.characters
-            .complete_births(&self.directory, &mut self.frame);
+            .complete_births(&self.directory, &self.mirror, &mut self.frame);
         let output = self.backend.tick(&self.frame).unwrap();
+        self.mirror.apply(&self.workers, &output);
         self.directory.settle(&output, |_| [0; 3]);
         self.frame.reset(output.tick.next());
         output

@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value};
 
 use shared::world::columns::Columns;
 
-use super::super::frame::{self, Frame, Pair};
+use super::super::frame::{self, Frame, Held, Pair};
 use super::Emit;
 use crate::ir::{After, Index, NOBODY, Notify, Operand};
 
@@ -327,10 +327,11 @@ impl Emit<'_, '_> {
         })
     }
 
-    pub(super) fn held(&mut self, holder: Operand, place: Operand) -> Value {
+    pub(super) fn held(&mut self, relation: u8, holder: Operand, place: Operand) -> Value {
         let holder = self.place(holder);
+        let held = offset_of!(Frame, held) + usize::from(relation) * size_of::<Held>();
         self.value_at(holder, NOBODY, |emit, holder| {
-            let starts = emit.of_frame(I64, offset_of!(Frame, held_starts));
+            let starts = emit.of_frame(I64, held + offset_of!(Held, starts));
             let offset = emit.b.ins().imul_imm_s(holder, size_of::<u32>() as i64);
             let address = emit.b.ins().iadd(starts, offset);
             let flags = emit.frozen();
@@ -348,7 +349,7 @@ impl Emit<'_, '_> {
                 is_there: Some(is_there),
             };
             emit.value_at(at, NOBODY, |emit, at| {
-                emit.element(I32, offset_of!(Frame, held_slots), at)
+                emit.element(I32, held + offset_of!(Held, slots), at)
             })
         })
     }

@@ -78,8 +78,8 @@ impl World for Frozen<'_> {
         Some(self.state.counted.census())
     }
 
-    fn holdings(&self) -> Option<&Holdings> {
-        Some(self.state.held.holdings())
+    fn holdings(&self, relation: u8) -> Option<&Holdings> {
+        self.state.held.holdings().get(usize::from(relation))
     }
 
     fn standings(&self) -> Option<&Standings> {
