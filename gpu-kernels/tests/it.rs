@@ -17,6 +17,7 @@ mod golden;
 mod guide;
 mod hooks;
 mod interest;
+mod kept;
 mod large;
 mod layout;
 mod listen;

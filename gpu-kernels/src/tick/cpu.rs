@@ -16,6 +16,7 @@ mod fields;
 mod held;
 mod index;
 mod interest;
+mod kept;
 mod left;
 mod lifecycle;
 mod logic;

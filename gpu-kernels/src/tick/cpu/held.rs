@@ -43,6 +43,11 @@ impl Held {
         }
     }
 
+    /// The column with the holders; `None` in worlds without things.
+    pub fn column(&self) -> Option<usize> {
+        self.column
+    }
+
     /// The things of each holder, as [`Held::find_holdings`] found them last.
     pub fn holdings(&self) -> &Holdings {
         &self.holdings

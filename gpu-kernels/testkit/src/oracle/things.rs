@@ -46,6 +46,35 @@ impl Oracle {
             && self.holder(slot).is_none()
     }
 
+    /// Ends all things that accounts keep of players who died, also those in such things.
+    pub(super) fn end_kept(&mut self, players: &[EntityId]) -> Vec<EntityId> {
+        if self.config.kept_kinds.is_empty() {
+            return vec![];
+        }
+        let living = self.living().into_iter();
+        let is_kept = |slot: Slot| {
+            let kind = self.slots[slot.index()].kind;
+            self.config.kept_kinds.contains(&kind)
+        };
+        let is_of_player = |mut thing: Slot| loop {
+            let reference = self.reference(thing);
+            let is_meant = |player: &&EntityId| reference == player.reference();
+            if players.iter().any(|player| is_meant(&player)) {
+                return true;
+            }
+            match self.holder(thing) {
+                Some(holder) if is_kept(holder) => thing = holder,
+                _ => return false,
+            }
+        };
+        let kept = living.filter(|entity| is_kept(entity.slot) && is_of_player(entity.slot));
+        let kept: Vec<EntityId> = kept.collect();
+        for &thing in &kept {
+            self.die(thing);
+        }
+        kept
+    }
+
     /// The slots of the things of a holder, ascending.
     pub(super) fn things_of(&self, holder: Slot) -> Vec<Slot> {
         let living = self.living().into_iter().map(|entity| entity.slot);
