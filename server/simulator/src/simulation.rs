@@ -23,6 +23,7 @@ use shared::world::mix::mix;
 use shared::{EntityId, Tick};
 use transport::local_shard::ConnectionId;
 
+use crate::characters::SimulatedCharacters;
 use crate::clock::{Clock, Micros, SECOND};
 use crate::dice::{Dice, index};
 use crate::disk::{Faults, SimulatedDisk};
@@ -95,6 +96,7 @@ pub struct Simulation {
     queue: BinaryHeap<Reverse<Event>>,
     sequence: u64,
     pub disk: SimulatedDisk,
+    characters: SimulatedCharacters,
     pub host: Process<TickHost>,
     pub gateways: Vec<Process<GatewayProcess>>,
     pub players: Vec<Player>,
@@ -242,11 +244,12 @@ impl Simulation {
                 true => Server::Gateway(server),
                 false => Server::Host,
             };
-            Player::new(number, home)
+            Player::new(number, home, plan.is_market)
         });
         let (gateways, players) = (gateways.collect(), players.collect());
         Simulation {
             disk: SimulatedDisk::new(plan.seed),
+            characters: SimulatedCharacters::default(),
             dice,
             clock: Clock::new(),
             queue: BinaryHeap::new(),

@@ -53,6 +53,7 @@ struct World {
     config: WorldConfig,
     characters: Characters,
     directory: Directory,
+    texts: Texts,
     backend: CpuBackend,
     frame: Frame,
     sessions: u64,
@@ -75,12 +76,14 @@ impl World {
             own_place: None,
             is_of_ended: false,
         });
-        let rows = kept
-            .iter()
-            .map(|(account, row)| (Account::new(*account).unwrap(), row.to_vec()));
+        let rows = kept.iter().map(|(account, row)| {
+            let character = Character::of_row(row.to_vec());
+            (Account::new(*account).unwrap(), character)
+        });
         World {
             characters: Characters::new(&config, rows.collect()).unwrap(),
             directory: Directory::new(&config),
+            texts: Texts::new(&config, || 1),
             backend: CpuBackend::new(&config, 1, None).unwrap(),
             frame: Frame::new(Tick(0)),
             config,
@@ -92,7 +95,7 @@ impl World {
         let acked_through = self.frame.tick;
         self.directory.prepare(&mut self.frame, acked_through);
         self.characters
-            .complete_births(&self.directory, &mut self.frame);
+            .complete_births(&self.directory, &mut self.texts, &mut self.frame);
         let output = self.backend.tick(&self.frame).unwrap();
         self.directory.settle(&output, |_| [0; 3]);
         self.frame.reset(output.tick.next());
