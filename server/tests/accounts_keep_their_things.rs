@@ -46,7 +46,7 @@ fn pass_on(me: Entity, it: Entity, to: Entity) { if it.holder == me { it.holder 
 
 /// A world of axes and bags, which accounts keep.
 fn axes(name: &str, capacity: u32) -> String {
-    let folder = scratch(&format!("axes-{name}"));
+    let folder = scratch(&format!("scripts-of-axes-{name}"));
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("all.rs"), SCRIPT).unwrap();
     format!(
@@ -147,12 +147,13 @@ async fn carries(player: &mut Player, packed: &[i32], in_hand: &[i32]) {
 
 /// A player with a bag of two axes, and one in its hands.
 async fn equip(player: &mut Player) {
-    for wear in [3, 4] {
-        give(player, "forge", &[wear]);
-    }
+    give(player, "forge", &[3]);
+    carries(player, &[], &[3]).await;
+    give(player, "forge", &[4]);
+    carries(player, &[], &[3, 4]).await;
     give(player, "sew", &[]);
-    until(&mut [player], "it has things", |p| {
-        carried(p[0]).1 == [3, 4] && !held(p[0], p[0].entity(), "bag").is_empty()
+    until(&mut [player], "it has a bag", |p| {
+        !held(p[0], p[0].entity(), "bag").is_empty()
     })
     .await;
     give(player, "pack", &[]);

@@ -219,6 +219,9 @@ impl Player {
             (_, choice) if trades => {
                 let mut others: Vec<EntityId> = view.entities().values().map(|e| e.id).collect();
                 others.sort_unstable();
+                if others.is_empty() {
+                    return Ok(());
+                }
                 let other = others[dice.index(others.len())];
                 let number = i32::try_from(dice.below(6)).unwrap_or_default();
                 // Others give back to the ground what they can't keep.
