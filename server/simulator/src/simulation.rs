@@ -40,8 +40,9 @@ pub struct Outcome {
     pub ticks: u64,
     /// Commands that were confirmed, and in the journal.
     pub kept: u64,
-    /// Starts of tick hosts.
+    /// Starts of tick hosts, and deaths of those that ran a market.
     pub starts: u64,
+    pub market_deaths: u64,
     /// Sessions that were resumed.
     pub resumed: u64,
     /// Commands that players sent again in these.
@@ -63,6 +64,7 @@ impl Outcome {
         self.ticks += other.ticks;
         self.kept += other.kept;
         self.starts += other.starts;
+        self.market_deaths += other.market_deaths;
         self.resumed += other.resumed;
         self.sent_again += other.sent_again;
     }

@@ -29,7 +29,7 @@ const DOCUMENTS: &[(&str, usize)] = &[
     ("server/standby.md", 110),
     ("server/lease.md", 95),
     ("server/migration.md", 100),
-    ("server/characters.md", 146),
+    ("server/characters.md", 150),
     ("server/export.md", 60),
     ("server/accounts.md", 150),
     ("server/dashboard.md", 120),

@@ -2,7 +2,7 @@
 
 use shared::{EntityId, EntityRef, Slot};
 
-use super::lifecycle::death;
+use super::deaths::death;
 use super::{Merge, State};
 use crate::logic::Catalog;
 use crate::tick::output::TickOutput;

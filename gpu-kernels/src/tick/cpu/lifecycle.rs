@@ -8,6 +8,7 @@ use shared::world::given::{
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, EntityRef, NotificationKind, Occasion, Slot, Tick};
 
+use super::deaths::{death, hash_row};
 use super::kept;
 use super::logic::Life;
 use super::motion::Motion;
@@ -17,7 +18,7 @@ use crate::logic::Catalog;
 use crate::tick::counts::Counts;
 use crate::tick::frame::{Command, POPULATION_TOKEN};
 use crate::tick::output::{Birth, TickOutput};
-use crate::tick::state::{self, SlotState, attribute, part};
+use crate::tick::state::{self, SlotState, part};
 use crate::tick::timed::{TimedCommand, token_of};
 
 /// Applies the tick's births and deaths, in command order. The n-th birth gets the n-th
@@ -461,45 +462,4 @@ fn born(births: &[Birth], own: usize, ago: u32) -> EntityRef {
 fn refuse(counts: &mut Counts) {
     counts.applied -= 1;
     counts.malformed += 1;
-}
-
-/// Leaves the slot resting, or fallen. A fallen one keeps its kind. Returns that of the entity;
-/// `None` if it does not die.
-pub fn death(
-    state: &mut State,
-    entity: EntityId,
-    left: SlotState,
-    merge: &mut Merge,
-    output: &mut TickOutput,
-) -> Option<u16> {
-    // An earlier command of this tick has killed it, or nothing can.
-    if !state.slots.has(entity) || state.slots.shared() == Some(entity.slot.index()) {
-        return None;
-    }
-    let own = state.slots.kinds()[entity.slot.index()];
-    merge.mark_death(entity.slot);
-    if let Some(due) = state.due.remove(&entity.slot.0) {
-        state.subtract(part::SLOTS, state::due(entity.slot.index(), due));
-    }
-    hash_row(state, entity.slot, u64::wrapping_sub);
-    state.bury_regions(entity);
-    state.bury_track(entity.slot);
-    state.bury_past(entity.slot);
-    state.bury_uses(entity.slot);
-    state.rows[entity.slot.index() * state.columns..][..state.columns].fill(0);
-    let kind = match left {
-        SlotState::Fallen => own,
-        _ => 0,
-    };
-    state.change_slot(entity.slot, left, kind, entity.generation);
-    output.deaths.push(entity);
-    Some(own)
-}
-
-fn hash_row(state: &mut State, slot: Slot, combine: impl Fn(u64, u64) -> u64) {
-    for column in 0..state.columns {
-        let value = state.rows[slot.index() * state.columns + column];
-        let sum = &mut state.hash.parts[part::COLUMNS + column];
-        *sum = combine(*sum, attribute(slot.0, value));
-    }
 }

@@ -112,6 +112,7 @@ impl Simulation {
             return;
         };
         self.note(format!("the tick host dies: {death:?}"));
+        self.outcome.market_deaths += u64::from(self.plan.is_market);
         let own = host.shard.clone();
         // It does nothing more for its disk.
         self.disk.set_faults(Faults {
