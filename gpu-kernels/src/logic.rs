@@ -228,6 +228,16 @@ impl Catalog {
         by_itself.map(|fall| fall.respawn_ticks)
     }
 
+    /// The kinds of things that end with the players who hold them, ascending: accounts keep them.
+    pub fn kept_kinds(&self) -> &[u16] {
+        &self.config.kept_kinds
+    }
+
+    /// Whether entities of a kind are those of clients.
+    pub fn is_player(&self, kind: u16) -> bool {
+        kind == self.config.player_kind
+    }
+
     /// Whether an entity falls.
     pub fn has_fallen(&self, kind: u16, row: &[i32]) -> bool {
         self.fall(kind)

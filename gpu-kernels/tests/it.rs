@@ -19,6 +19,7 @@ mod groups;
 mod guide;
 mod hooks;
 mod interest;
+mod kept;
 mod large;
 mod layout;
 mod listen;

@@ -164,7 +164,7 @@ impl Server {
                 gpu: None,
             }),
         };
-        if options.data.is_none() && !options.world.persists.is_empty() {
+        if options.data.is_none() && options.world.has_characters() {
             warn!("accounts keep nothing (`persist`): the world is in memory, not in a folder");
         }
         let folder = stored.as_ref().map(|stored| &stored.folder);

@@ -34,6 +34,7 @@ async fn pending_connections_of_one_address_keep_no_others_out() {
         }
     })
     .await;
+    drop(connecting);
     let is_open = |raw: &&Raw| raw.connection.close_reason().is_none();
     let open = pending.iter().filter(is_open).count();
     assert!(open < attempts, "every connection is accepted, and stays");

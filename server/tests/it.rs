@@ -24,6 +24,7 @@ mod a_world_is_backed_up;
 mod a_world_is_exported;
 mod accounts;
 mod accounts_keep_their_characters;
+mod accounts_keep_their_things;
 mod admin;
 mod admission;
 mod an_audit_leaves_nothing_out;

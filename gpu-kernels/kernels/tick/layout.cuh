@@ -22,12 +22,15 @@ constexpr u32 ON_JOIN = 1;
 constexpr u32 ON_FALL = 2;
 constexpr u32 ON_BORDER = 3;
 constexpr u32 BEGINS = 65536;
+constexpr u32 KEPT = 2147483648;
 constexpr u32 SPAWN_TRIES = 64;
 constexpr u32 GIVEN_COMMANDS_MAX = 2;
 constexpr u32 GIVEN_PER_COMMAND = 4;
 constexpr u32 COLUMN_BITS = 7;
 constexpr u32 FAR = 127;
 constexpr u32 FAR_SHIFT = 28;
+constexpr u32 NAMES_BITS = 1610612736;
+constexpr u32 AGO_BITS = 24;
 constexpr u32 FOLLOW_UP_BITS = 1879048192;
 constexpr u32 FOLLOW_UP_NUMBER_BITS = 8;
 constexpr u32 FOLLOW_UP_COUNT_BITS = 3;
@@ -358,6 +361,8 @@ struct alignas(8) Counters {
     u64 picked;
     u64 falls;
     u64 fallen;
+    // Players that died, in worlds where accounts keep things.
+    u64 left;
     // Atomic commands that ask for a turn; pairs of turn and key; entities that are keys.
     u64 atomic_asked;
     u64 atomic_pairs;
@@ -376,7 +381,7 @@ struct alignas(8) Counters {
     // Turns whose commands come again; commands that find no room to wait.
     u64 atomic_again;
     u64 atomic_dropped;
-    // What they put off, and their notifications.
+    // What they schedule, and their notifications.
     u64 atomic_afters;
     u64 atomic_notified;
     // The part of the state hash of those that wait.
@@ -409,7 +414,7 @@ struct alignas(8) Counters {
     u64 updates;
     // Merged changes: (entity, attribute) pairs with a new value.
     u64 changes;
-    // Courses: entities whose movement is told anew.
+    // Courses: new velocities of entities, as sent to clients.
     u64 courses;
     // Entities that were born.
     u64 births;
@@ -417,7 +422,7 @@ struct alignas(8) Counters {
     u64 deaths;
     // Deliveries to clients: enter, update and leave.
     u64 deliveries;
-    // Clients whose deliveries were put off, for want of room in the tick.
+    // Clients whose deliveries were deferred, for want of room in the tick.
     u64 clients_behind;
     // Entities alive after the tick.
     u64 entities;
@@ -430,7 +435,7 @@ struct alignas(8) Counters {
     // Hearings beyond `limits.client_hearings_per_tick`: the last of each client.
     u64 hearings_dropped;
 };
-static_assert(sizeof(Counters) == 4840, "as in Rust");
+static_assert(sizeof(Counters) == 4848, "as in Rust");
 static_assert(offsetof(Counters, due) == 0 && offsetof(Counters, timed_due) == 8 && offsetof(Counters, census) == 16, "as in Rust");
 static_assert(offsetof(Counters, held) == 24 && offsetof(Counters, ranked) == 64 && offsetof(Counters, crowds) == 128, "as in Rust");
 static_assert(offsetof(Counters, commands) == 136 && offsetof(Counters, updates_total) == 144 && offsetof(Counters, intervals) == 152, "as in Rust");
@@ -442,19 +447,20 @@ static_assert(offsetof(Counters, reborn) == 312 && offsetof(Counters, reborn_act
 static_assert(offsetof(Counters, zone_acts) == 336 && offsetof(Counters, zones) == 344 && offsetof(Counters, timed_unscheduled) == 352, "as in Rust");
 static_assert(offsetof(Counters, published) == 360 && offsetof(Counters, areas) == 368 && offsetof(Counters, notified) == 376, "as in Rust");
 static_assert(offsetof(Counters, picked) == 384 && offsetof(Counters, falls) == 392 && offsetof(Counters, fallen) == 400, "as in Rust");
-static_assert(offsetof(Counters, atomic_asked) == 408 && offsetof(Counters, atomic_pairs) == 416 && offsetof(Counters, atomic_entities) == 424, "as in Rust");
-static_assert(offsetof(Counters, atomic_tail) == 432 && offsetof(Counters, atomic_first) == 440 && offsetof(Counters, atomic_head) == 448, "as in Rust");
-static_assert(offsetof(Counters, atomic_done) == 456 && offsetof(Counters, atomic_stuck) == 464 && offsetof(Counters, atomic_left) == 472, "as in Rust");
-static_assert(offsetof(Counters, atomic_fresh) == 480 && offsetof(Counters, atomic_again) == 488 && offsetof(Counters, atomic_dropped) == 496, "as in Rust");
-static_assert(offsetof(Counters, atomic_afters) == 504 && offsetof(Counters, atomic_notified) == 512 && offsetof(Counters, deferred_hash) == 520, "as in Rust");
-static_assert(offsetof(Counters, over_budget_of) == 528 && offsetof(Counters, out_of_range_of) == 1552 && offsetof(Counters, hash) == 2576, "as in Rust");
-static_assert(offsetof(Counters, applied) == 4672 && offsetof(Counters, stale) == 4680 && offsetof(Counters, malformed) == 4688, "as in Rust");
-static_assert(offsetof(Counters, over_budget) == 4696 && offsetof(Counters, over_per_tick) == 4704 && offsetof(Counters, resting) == 4712, "as in Rust");
-static_assert(offsetof(Counters, atomic_refused) == 4720 && offsetof(Counters, atomic_moved) == 4728 && offsetof(Counters, atomic_deferred) == 4736, "as in Rust");
-static_assert(offsetof(Counters, updates) == 4744 && offsetof(Counters, changes) == 4752 && offsetof(Counters, courses) == 4760, "as in Rust");
-static_assert(offsetof(Counters, births) == 4768 && offsetof(Counters, deaths) == 4776 && offsetof(Counters, deliveries) == 4784, "as in Rust");
-static_assert(offsetof(Counters, clients_behind) == 4792 && offsetof(Counters, entities) == 4800 && offsetof(Counters, timed) == 4808, "as in Rust");
-static_assert(offsetof(Counters, respawns) == 4816 && offsetof(Counters, hearings) == 4824 && offsetof(Counters, hearings_dropped) == 4832, "as in Rust");
+static_assert(offsetof(Counters, left) == 408 && offsetof(Counters, atomic_asked) == 416 && offsetof(Counters, atomic_pairs) == 424, "as in Rust");
+static_assert(offsetof(Counters, atomic_entities) == 432 && offsetof(Counters, atomic_tail) == 440 && offsetof(Counters, atomic_first) == 448, "as in Rust");
+static_assert(offsetof(Counters, atomic_head) == 456 && offsetof(Counters, atomic_done) == 464 && offsetof(Counters, atomic_stuck) == 472, "as in Rust");
+static_assert(offsetof(Counters, atomic_left) == 480 && offsetof(Counters, atomic_fresh) == 488 && offsetof(Counters, atomic_again) == 496, "as in Rust");
+static_assert(offsetof(Counters, atomic_dropped) == 504 && offsetof(Counters, atomic_afters) == 512 && offsetof(Counters, atomic_notified) == 520, "as in Rust");
+static_assert(offsetof(Counters, deferred_hash) == 528 && offsetof(Counters, over_budget_of) == 536 && offsetof(Counters, out_of_range_of) == 1560, "as in Rust");
+static_assert(offsetof(Counters, hash) == 2584 && offsetof(Counters, applied) == 4680 && offsetof(Counters, stale) == 4688, "as in Rust");
+static_assert(offsetof(Counters, malformed) == 4696 && offsetof(Counters, over_budget) == 4704 && offsetof(Counters, over_per_tick) == 4712, "as in Rust");
+static_assert(offsetof(Counters, resting) == 4720 && offsetof(Counters, atomic_refused) == 4728 && offsetof(Counters, atomic_moved) == 4736, "as in Rust");
+static_assert(offsetof(Counters, atomic_deferred) == 4744 && offsetof(Counters, updates) == 4752 && offsetof(Counters, changes) == 4760, "as in Rust");
+static_assert(offsetof(Counters, courses) == 4768 && offsetof(Counters, births) == 4776 && offsetof(Counters, deaths) == 4784, "as in Rust");
+static_assert(offsetof(Counters, deliveries) == 4792 && offsetof(Counters, clients_behind) == 4800 && offsetof(Counters, entities) == 4808, "as in Rust");
+static_assert(offsetof(Counters, timed) == 4816 && offsetof(Counters, respawns) == 4824 && offsetof(Counters, hearings) == 4832, "as in Rust");
+static_assert(offsetof(Counters, hearings_dropped) == 4840, "as in Rust");
 
 // A region: tag 0 none, 1 fixed, 2 follows an entity.
 struct alignas(4) Region {
@@ -648,7 +654,7 @@ struct alignas(8) World {
     // Words of all rules, for all entities.
     u32 rule_words;
     u32 notifications_max;
-    // The column whose new owners are told of, or -1.
+    // The column whose new owners get a notification, or -1.
     i32 tells_owner;
     // Rows of buckets that an observer can touch: at most 25.
     u32 rows_max;
@@ -656,7 +662,7 @@ struct alignas(8) World {
     u32 directory_len;
     // Buckets of an entry of the directory, as a power of two.
     u32 directory_shift;
-    // 1 where movement is told as courses, else 0.
+    // 1 where movement is sent as courses, else 0.
     u32 motion;
     // How far entities may be from their courses.
     i32 tolerance;
@@ -706,6 +712,9 @@ struct alignas(8) World {
     u32 field_tagged;
     // The column with the holders of things, or -1 in worlds without things.
     i32 holder_column;
+    // The players' kind, with whom what accounts keep ends; NOWHERE where they keep no things.
+    u32 keeping_kind;
+    u32 padding;
     // The columns whose bits hide entities and reveal them, or -1.
     i32 hides;
     i32 reveals;
@@ -736,7 +745,7 @@ struct alignas(8) World {
     const u32 *merge_rules;
     // By column of a low half: the least and the greatest number.
     const i64 *wide_bounds;
-    // By column: 1 where clients are told of its changes.
+    // By column: 1 where its changes are sent to clients.
     const u32 *visible_columns;
     const Rule *rule_table;
     // The words of layers: first the bits of walls.
@@ -756,6 +765,8 @@ struct alignas(8) World {
     const u32 *field_goals;
     // By kind.
     const Fall *falls;
+    // By kind: 1 where accounts keep its things.
+    const u32 *kept_kinds;
     // By kind: where its entities are born again.
     const SpawnArea *spawn_areas;
     // The commands that the world gives by itself, twice: ticks in flight keep theirs.
@@ -853,8 +864,8 @@ struct alignas(8) World {
     i32 *wall_places;
     // By slot: the stamp of the last tick in which several updates moved it along an axis.
     u32 *several;
-    // By slot: whether its entity is told a new course.
-    u32 *told;
+    // By slot: whether its entity departs from its course.
+    u32 *departs;
     // The frame's commands, and those due; behind them atomic ones that waited.
     Command *commands;
     // By command: its kind, or a `Verdict`.
@@ -891,6 +902,10 @@ struct alignas(8) World {
     u32 *free_list;
     // By slot: the stamp of the tick in which it died last.
     u32 *died;
+    // By slot: likewise of a player that died last, and of a thing that died with one; in worlds
+    // where accounts keep things.
+    u32 *left;
+    u32 *kept;
     u64 *client_counts;
     // By observer and row of buckets: where they stand in the index.
     Range *ranges;
@@ -958,7 +973,7 @@ struct alignas(8) World {
     i64 *joined_values;
     u32 *joined_changed;
 };
-static_assert(sizeof(World) == 2352, "as in Rust");
+static_assert(sizeof(World) == 2384, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
 static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
@@ -979,57 +994,59 @@ static_assert(offsetof(World, hook_count) == 1088 && offsetof(World, shared_slot
 static_assert(offsetof(World, zoned) == 1100 && offsetof(World, wall_edge_bits) == 1104 && offsetof(World, wall_row_bits) == 1108, "as in Rust");
 static_assert(offsetof(World, wall_cells) == 1112 && offsetof(World, wall_refuge) == 1120 && offsetof(World, wall_words) == 1128, "as in Rust");
 static_assert(offsetof(World, field_count) == 1132 && offsetof(World, field_tagged) == 1136 && offsetof(World, holder_column) == 1140, "as in Rust");
-static_assert(offsetof(World, hides) == 1144 && offsetof(World, reveals) == 1148 && offsetof(World, line_of_sight) == 1152, "as in Rust");
-static_assert(offsetof(World, conceals) == 1156 && offsetof(World, edits_max) == 1160 && offsetof(World, edited_max) == 1164, "as in Rust");
-static_assert(offsetof(World, edit_first) == 1168 && offsetof(World, edit_row) == 1180 && offsetof(World, edit_width) == 1192, "as in Rust");
-static_assert(offsetof(World, edit_height) == 1204 && offsetof(World, edit_symbols) == 1216 && offsetof(World, edit_tags) == 1220, "as in Rust");
-static_assert(offsetof(World, bounds) == 1224 && offsetof(World, initials) == 1232 && offsetof(World, choices) == 1240, "as in Rust");
-static_assert(offsetof(World, kind_columns) == 1248 && offsetof(World, merge_rules) == 1256 && offsetof(World, wide_bounds) == 1264, "as in Rust");
-static_assert(offsetof(World, visible_columns) == 1272 && offsetof(World, rule_table) == 1280 && offsetof(World, layers) == 1288, "as in Rust");
-static_assert(offsetof(World, walls) == 1296 && offsetof(World, doors) == 1304 && offsetof(World, layers_base) == 1312, "as in Rust");
-static_assert(offsetof(World, fields) == 1320 && offsetof(World, field_costs) == 1328 && offsetof(World, field_tags) == 1336, "as in Rust");
-static_assert(offsetof(World, field_goals) == 1344 && offsetof(World, falls) == 1352 && offsetof(World, spawn_areas) == 1360, "as in Rust");
-static_assert(offsetof(World, hooks) == 1368 && offsetof(World, rests) == 1376 && offsetof(World, rows) == 1384, "as in Rust");
-static_assert(offsetof(World, states) == 1392 && offsetof(World, generations) == 1400 && offsetof(World, slot_kinds) == 1408, "as in Rust");
-static_assert(offsetof(World, track_glides) == 1416 && offsetof(World, track_steps) == 1424 && offsetof(World, track_offsets) == 1432, "as in Rust");
-static_assert(offsetof(World, past) == 1440 && offsetof(World, rebirth_due) == 1448 && offsetof(World, ready) == 1456, "as in Rust");
-static_assert(offsetof(World, field_sets) == 1464 && offsetof(World, edited) == 1472 && offsetof(World, observers) == 1480, "as in Rust");
-static_assert(offsetof(World, known) == 1488 && offsetof(World, known_counts) == 1496 && offsetof(World, behind) == 1504, "as in Rust");
-static_assert(offsetof(World, timed) == 1512 && offsetof(World, timed_state) == 1520 && offsetof(World, deferred) == 1528, "as in Rust");
-static_assert(offsetof(World, deferred_words) == 1536 && offsetof(World, deferred_flags) == 1544 && offsetof(World, deferred_state) == 1552, "as in Rust");
-static_assert(offsetof(World, index_keys) == 1560 && offsetof(World, index_keys_spare) == 1568 && offsetof(World, index_slots) == 1576, "as in Rust");
-static_assert(offsetof(World, index_slots_spare) == 1584 && offsetof(World, index_positions) == 1592 && offsetof(World, index_len) == 1600, "as in Rust");
-static_assert(offsetof(World, directory) == 1608 && offsetof(World, crowd_slots) == 1616 && offsetof(World, crowd_positions) == 1624, "as in Rust");
-static_assert(offsetof(World, crowd_starts) == 1632 && offsetof(World, census_starts) == 1640 && offsetof(World, census_keys) == 1648, "as in Rust");
-static_assert(offsetof(World, census_given_keys) == 1656 && offsetof(World, census_slots) == 1664 && offsetof(World, census_given_slots) == 1672, "as in Rust");
-static_assert(offsetof(World, standing_slots) == 1680 && offsetof(World, standing_ranks) == 1688 && offsetof(World, held_starts) == 1696, "as in Rust");
-static_assert(offsetof(World, held_slots) == 1704 && offsetof(World, held_by) == 1712 && offsetof(World, field_distances) == 1720, "as in Rust");
-static_assert(offsetof(World, field_dirty) == 1728 && offsetof(World, field_list) == 1736 && offsetof(World, field_listed) == 1744, "as in Rust");
-static_assert(offsetof(World, visible) == 1752 && offsetof(World, visible_counts) == 1760 && offsetof(World, views) == 1768, "as in Rust");
-static_assert(offsetof(World, changed) == 1776 && offsetof(World, last_positions) == 1784 && offsetof(World, wall_places) == 1792, "as in Rust");
-static_assert(offsetof(World, several) == 1800 && offsetof(World, told) == 1808 && offsetof(World, commands) == 1816, "as in Rust");
-static_assert(offsetof(World, verdicts) == 1824 && offsetof(World, reasons) == 1832 && offsetof(World, group_places) == 1840, "as in Rust");
-static_assert(offsetof(World, group_starts) == 1848 && offsetof(World, group_order) == 1856 && offsetof(World, update_counts) == 1864, "as in Rust");
-static_assert(offsetof(World, update_offsets) == 1872 && offsetof(World, partials) == 1880 && offsetof(World, keys) == 1888, "as in Rust");
-static_assert(offsetof(World, values) == 1896 && offsetof(World, update_keys) == 1904 && offsetof(World, update_keys_spare) == 1912, "as in Rust");
-static_assert(offsetof(World, update_values) == 1920 && offsetof(World, update_values_spare) == 1928 && offsetof(World, interval_keys) == 1936, "as in Rust");
-static_assert(offsetof(World, interval_starts) == 1944 && offsetof(World, interval_values) == 1952 && offsetof(World, interval_changed) == 1960, "as in Rust");
-static_assert(offsetof(World, bucket_keys) == 1968 && offsetof(World, bucket_slots) == 1976 && offsetof(World, free_list) == 1984, "as in Rust");
-static_assert(offsetof(World, died) == 1992 && offsetof(World, client_counts) == 2000 && offsetof(World, ranges) == 2008, "as in Rust");
-static_assert(offsetof(World, changed_before) == 2016 && offsetof(World, timed_next) == 2024 && offsetof(World, after_counts) == 2032, "as in Rust");
-static_assert(offsetof(World, after_offsets) == 2040 && offsetof(World, after_records) == 2048 && offsetof(World, after_partials) == 2056, "as in Rust");
-static_assert(offsetof(World, fallen) == 2064 && offsetof(World, due_words) == 2072 && offsetof(World, notification_counts) == 2080, "as in Rust");
-static_assert(offsetof(World, notification_offsets) == 2088 && offsetof(World, notification_partials) == 2096 && offsetof(World, first_updates) == 2104, "as in Rust");
-static_assert(offsetof(World, deferred_next) == 2112 && offsetof(World, deferred_words_next) == 2120 && offsetof(World, deferred_flags_next) == 2128, "as in Rust");
-static_assert(offsetof(World, atomic_ranks) == 2136 && offsetof(World, atomic_places) == 2144 && offsetof(World, atomic_verdicts) == 2152, "as in Rust");
-static_assert(offsetof(World, atomic_slots) == 2160 && offsetof(World, atomic_next) == 2168 && offsetof(World, atomic_waits) == 2176, "as in Rust");
-static_assert(offsetof(World, atomic_queue) == 2184 && offsetof(World, pair_keys) == 2192 && offsetof(World, pair_values) == 2200, "as in Rust");
-static_assert(offsetof(World, atomic_pair_keys) == 2208 && offsetof(World, atomic_pair_keys_spare) == 2216 && offsetof(World, atomic_pair_values) == 2224, "as in Rust");
-static_assert(offsetof(World, atomic_pair_values_spare) == 2232 && offsetof(World, atomic_entities) == 2240 && offsetof(World, atomic_rows) == 2248, "as in Rust");
-static_assert(offsetof(World, atomic_after_counts) == 2256 && offsetof(World, atomic_afters) == 2264 && offsetof(World, atomic_notification_counts) == 2272, "as in Rust");
-static_assert(offsetof(World, atomic_notifications) == 2280 && offsetof(World, atomic_writers) == 2288 && offsetof(World, left_keys) == 2296, "as in Rust");
-static_assert(offsetof(World, left_values) == 2304 && offsetof(World, fresh_keys) == 2312 && offsetof(World, fresh_values) == 2320, "as in Rust");
-static_assert(offsetof(World, joined_keys) == 2328 && offsetof(World, joined_values) == 2336 && offsetof(World, joined_changed) == 2344, "as in Rust");
+static_assert(offsetof(World, keeping_kind) == 1144 && offsetof(World, padding) == 1148 && offsetof(World, hides) == 1152, "as in Rust");
+static_assert(offsetof(World, reveals) == 1156 && offsetof(World, line_of_sight) == 1160 && offsetof(World, conceals) == 1164, "as in Rust");
+static_assert(offsetof(World, edits_max) == 1168 && offsetof(World, edited_max) == 1172 && offsetof(World, edit_first) == 1176, "as in Rust");
+static_assert(offsetof(World, edit_row) == 1188 && offsetof(World, edit_width) == 1200 && offsetof(World, edit_height) == 1212, "as in Rust");
+static_assert(offsetof(World, edit_symbols) == 1224 && offsetof(World, edit_tags) == 1228 && offsetof(World, bounds) == 1232, "as in Rust");
+static_assert(offsetof(World, initials) == 1240 && offsetof(World, choices) == 1248 && offsetof(World, kind_columns) == 1256, "as in Rust");
+static_assert(offsetof(World, merge_rules) == 1264 && offsetof(World, wide_bounds) == 1272 && offsetof(World, visible_columns) == 1280, "as in Rust");
+static_assert(offsetof(World, rule_table) == 1288 && offsetof(World, layers) == 1296 && offsetof(World, walls) == 1304, "as in Rust");
+static_assert(offsetof(World, doors) == 1312 && offsetof(World, layers_base) == 1320 && offsetof(World, fields) == 1328, "as in Rust");
+static_assert(offsetof(World, field_costs) == 1336 && offsetof(World, field_tags) == 1344 && offsetof(World, field_goals) == 1352, "as in Rust");
+static_assert(offsetof(World, falls) == 1360 && offsetof(World, kept_kinds) == 1368 && offsetof(World, spawn_areas) == 1376, "as in Rust");
+static_assert(offsetof(World, hooks) == 1384 && offsetof(World, rests) == 1392 && offsetof(World, rows) == 1400, "as in Rust");
+static_assert(offsetof(World, states) == 1408 && offsetof(World, generations) == 1416 && offsetof(World, slot_kinds) == 1424, "as in Rust");
+static_assert(offsetof(World, track_glides) == 1432 && offsetof(World, track_steps) == 1440 && offsetof(World, track_offsets) == 1448, "as in Rust");
+static_assert(offsetof(World, past) == 1456 && offsetof(World, rebirth_due) == 1464 && offsetof(World, ready) == 1472, "as in Rust");
+static_assert(offsetof(World, field_sets) == 1480 && offsetof(World, edited) == 1488 && offsetof(World, observers) == 1496, "as in Rust");
+static_assert(offsetof(World, known) == 1504 && offsetof(World, known_counts) == 1512 && offsetof(World, behind) == 1520, "as in Rust");
+static_assert(offsetof(World, timed) == 1528 && offsetof(World, timed_state) == 1536 && offsetof(World, deferred) == 1544, "as in Rust");
+static_assert(offsetof(World, deferred_words) == 1552 && offsetof(World, deferred_flags) == 1560 && offsetof(World, deferred_state) == 1568, "as in Rust");
+static_assert(offsetof(World, index_keys) == 1576 && offsetof(World, index_keys_spare) == 1584 && offsetof(World, index_slots) == 1592, "as in Rust");
+static_assert(offsetof(World, index_slots_spare) == 1600 && offsetof(World, index_positions) == 1608 && offsetof(World, index_len) == 1616, "as in Rust");
+static_assert(offsetof(World, directory) == 1624 && offsetof(World, crowd_slots) == 1632 && offsetof(World, crowd_positions) == 1640, "as in Rust");
+static_assert(offsetof(World, crowd_starts) == 1648 && offsetof(World, census_starts) == 1656 && offsetof(World, census_keys) == 1664, "as in Rust");
+static_assert(offsetof(World, census_given_keys) == 1672 && offsetof(World, census_slots) == 1680 && offsetof(World, census_given_slots) == 1688, "as in Rust");
+static_assert(offsetof(World, standing_slots) == 1696 && offsetof(World, standing_ranks) == 1704 && offsetof(World, held_starts) == 1712, "as in Rust");
+static_assert(offsetof(World, held_slots) == 1720 && offsetof(World, held_by) == 1728 && offsetof(World, field_distances) == 1736, "as in Rust");
+static_assert(offsetof(World, field_dirty) == 1744 && offsetof(World, field_list) == 1752 && offsetof(World, field_listed) == 1760, "as in Rust");
+static_assert(offsetof(World, visible) == 1768 && offsetof(World, visible_counts) == 1776 && offsetof(World, views) == 1784, "as in Rust");
+static_assert(offsetof(World, changed) == 1792 && offsetof(World, last_positions) == 1800 && offsetof(World, wall_places) == 1808, "as in Rust");
+static_assert(offsetof(World, several) == 1816 && offsetof(World, departs) == 1824 && offsetof(World, commands) == 1832, "as in Rust");
+static_assert(offsetof(World, verdicts) == 1840 && offsetof(World, reasons) == 1848 && offsetof(World, group_places) == 1856, "as in Rust");
+static_assert(offsetof(World, group_starts) == 1864 && offsetof(World, group_order) == 1872 && offsetof(World, update_counts) == 1880, "as in Rust");
+static_assert(offsetof(World, update_offsets) == 1888 && offsetof(World, partials) == 1896 && offsetof(World, keys) == 1904, "as in Rust");
+static_assert(offsetof(World, values) == 1912 && offsetof(World, update_keys) == 1920 && offsetof(World, update_keys_spare) == 1928, "as in Rust");
+static_assert(offsetof(World, update_values) == 1936 && offsetof(World, update_values_spare) == 1944 && offsetof(World, interval_keys) == 1952, "as in Rust");
+static_assert(offsetof(World, interval_starts) == 1960 && offsetof(World, interval_values) == 1968 && offsetof(World, interval_changed) == 1976, "as in Rust");
+static_assert(offsetof(World, bucket_keys) == 1984 && offsetof(World, bucket_slots) == 1992 && offsetof(World, free_list) == 2000, "as in Rust");
+static_assert(offsetof(World, died) == 2008 && offsetof(World, left) == 2016 && offsetof(World, kept) == 2024, "as in Rust");
+static_assert(offsetof(World, client_counts) == 2032 && offsetof(World, ranges) == 2040 && offsetof(World, changed_before) == 2048, "as in Rust");
+static_assert(offsetof(World, timed_next) == 2056 && offsetof(World, after_counts) == 2064 && offsetof(World, after_offsets) == 2072, "as in Rust");
+static_assert(offsetof(World, after_records) == 2080 && offsetof(World, after_partials) == 2088 && offsetof(World, fallen) == 2096, "as in Rust");
+static_assert(offsetof(World, due_words) == 2104 && offsetof(World, notification_counts) == 2112 && offsetof(World, notification_offsets) == 2120, "as in Rust");
+static_assert(offsetof(World, notification_partials) == 2128 && offsetof(World, first_updates) == 2136 && offsetof(World, deferred_next) == 2144, "as in Rust");
+static_assert(offsetof(World, deferred_words_next) == 2152 && offsetof(World, deferred_flags_next) == 2160 && offsetof(World, atomic_ranks) == 2168, "as in Rust");
+static_assert(offsetof(World, atomic_places) == 2176 && offsetof(World, atomic_verdicts) == 2184 && offsetof(World, atomic_slots) == 2192, "as in Rust");
+static_assert(offsetof(World, atomic_next) == 2200 && offsetof(World, atomic_waits) == 2208 && offsetof(World, atomic_queue) == 2216, "as in Rust");
+static_assert(offsetof(World, pair_keys) == 2224 && offsetof(World, pair_values) == 2232 && offsetof(World, atomic_pair_keys) == 2240, "as in Rust");
+static_assert(offsetof(World, atomic_pair_keys_spare) == 2248 && offsetof(World, atomic_pair_values) == 2256 && offsetof(World, atomic_pair_values_spare) == 2264, "as in Rust");
+static_assert(offsetof(World, atomic_entities) == 2272 && offsetof(World, atomic_rows) == 2280 && offsetof(World, atomic_after_counts) == 2288, "as in Rust");
+static_assert(offsetof(World, atomic_afters) == 2296 && offsetof(World, atomic_notification_counts) == 2304 && offsetof(World, atomic_notifications) == 2312, "as in Rust");
+static_assert(offsetof(World, atomic_writers) == 2320 && offsetof(World, left_keys) == 2328 && offsetof(World, left_values) == 2336, "as in Rust");
+static_assert(offsetof(World, fresh_keys) == 2344 && offsetof(World, fresh_values) == 2352 && offsetof(World, joined_keys) == 2360, "as in Rust");
+static_assert(offsetof(World, joined_values) == 2368 && offsetof(World, joined_changed) == 2376, "as in Rust");
 
 // One tick's own.
 struct alignas(8) Tick {
@@ -1090,7 +1107,7 @@ struct alignas(8) Tick {
     // What the tick gives back.
     Birth *births;
     i32 *birth_rows;
-    // Slot and generation.
+    // Slot and generation; with the slot, `KEPT` of what an account keeps.
     uint2 *deaths;
     Notification *notifications;
     Refused *refused;
@@ -1133,4 +1150,4 @@ static_assert(offsetof(Tick, change_actors) == 280 && offsetof(Tick, course_slot
 static_assert(offsetof(Tick, delivery_offsets) == 304 && offsetof(Tick, deliveries) == 312 && offsetof(Tick, bucket_order) == 320, "as in Rust");
 static_assert(offsetof(Tick, bucket_ranges) == 328 && offsetof(Tick, hearing_offsets) == 336 && offsetof(Tick, hearings) == 344, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xc480531b0e7a4c18ull;
+constexpr u64 TICK_LAYOUT_HASH = 0xcc0a4331527e685dull;

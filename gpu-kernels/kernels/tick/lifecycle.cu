@@ -7,6 +7,10 @@
 // `kind` is that of the entity to be born here again, or 0.
 __device__ inline void die(const World& w, const Tick& t, u32 slot, u32 kind) {
     w.died[slot] = t.stamp;
+    if (w.slot_kinds[slot] == w.keeping_kind) {
+        w.left[slot] = t.stamp;
+        atomicAdd(&t.counters->left, 1ull);
+    }
     w.slot_kinds[slot] = kind;
     if (w.respawns) w.rebirth_due[slot] = 0;
     for (u32 place = 0; place < w.resting; place++) w.ready[(u64)slot * w.resting + place] = 0;
@@ -104,6 +108,31 @@ KERNEL lifecycle_fall(World w, Tick t) {
     if (respawns) w.rebirth_due[slot] = t.number + ticks;
 }
 
+// Marks the things that accounts keep of players who died in this tick, also those in other such
+// things. What holds a thing is of a kind before its own, so this ends.
+KERNEL lifecycle_kept_find(World w, Tick t) {
+    if (!t.counters->left) return;
+    u32 slot = thread_index();
+    if (slot >= w.capacity || w.states[slot] != LIVE || !w.kept_kinds[w.slot_kinds[slot]]) return;
+    for (u32 thing = slot;;) {
+        u32 reference = (u32)w.rows[(u64)thing * w.columns + w.holder_column];
+        u32 holder = reference & 0xffffffu;
+        if (holder >= w.capacity || (w.generations[holder] & 0xff) != reference >> 24) return;
+        if (w.left[holder] == t.stamp) break;
+        u32 kind = w.slot_kinds[holder];
+        if (w.states[holder] != LIVE || !w.kept_kinds[kind] || kind >= w.slot_kinds[thing]) return;
+        thing = holder;
+    }
+    w.kept[slot] = t.stamp;
+}
+KERNEL lifecycle_kept_end(World w, Tick t) {
+    if (!t.counters->left) return;
+    u32 slot = thread_index();
+    if (slot >= w.capacity || w.kept[slot] != t.stamp) return;
+    w.states[slot] = RESTING;
+    die(w, t, slot, 0);
+}
+
 // An attribute of a newborn.
 __device__ inline i32 initial(const World& w, const Initial& of, u32 turn, Random& random) {
     u32 place = of.drawn ? random.below(of.drawn) : of.listed ? turn % of.listed : 0;
@@ -156,11 +185,15 @@ __device__ inline u32 given_column(u32 word, u32 value) {
     return bits < 2 ? 2 * FAR + bits : bits;
 }
 
+// Whether a command before a birth names newborns, and has no values.
+__device__ inline bool names_newborns(const i32* words) { return ((u32)words[0] & FOLLOW_UP_BITS) == NAMES_BITS; }
+
 // Sets the columns of a newborn whose values the commands right before its birth have, the i-th: as
 // shared/src/world/given.rs says. The first of several commands counts, and its last value.
 __device__ inline void bear_given(const World& w, const Tick& t, const Birth& b, u64 row, u32 i, u32 commands) {
     for (u32 n = 1; n <= commands && n <= i && w.verdicts[i - n] == VALUES; n++) {
         const i32* words = words_of(w, t, w.commands[i - n]);
+        if (names_newborns(words)) continue;
         for (u32 value = 1; value < TIMED_WORDS_MAX; value++) {
             u32 column = given_column((u32)words[0], value - 1);
             if (column < w.dimensions || column >= w.columns) continue;
@@ -268,7 +301,9 @@ KERNEL lifecycle_deaths_store(World w, Tick t) {
     u32 slot = thread_index();
     bool died = slot < w.capacity && w.died[slot] == t.stamp;
     u64 place = offset_of(w, t, SCAN_DEATHS, died);
-    if (died) t.deaths[place] = make_uint2(slot, w.generations[slot]);
+    if (!died) return;
+    bool is_kept = w.keeping_kind != NOWHERE && w.kept[slot] == t.stamp;
+    t.deaths[place] = make_uint2(slot | (is_kept ? KEPT : 0), w.generations[slot]);
 }
 
 KERNEL lifecycle_free_count(World w, Tick t) {
@@ -325,6 +360,30 @@ KERNEL lifecycle_births_store(World w, Tick t) {
     }
     add_elements(w, element);
     add_once(&t.counters->born, block_sum(acts));
+}
+
+// Lets newborns refer to others of this tick, as shared/src/world/given.rs says, once all are born.
+KERNEL lifecycle_births_name(World w, Tick t) {
+    u32 i = thread_index();
+    u32 place = (u32)(offset_of(w, t, SCAN_BIRTHS, birth_weight(w, t, i)) >> 32);
+    if (!is_birth(w, t, i) || w.group_places[i] == NOWHERE) return;
+    u32 slot = w.group_places[i], kind = w.slot_kinds[slot];
+    u32 commands = (u32)words_of(w, t, w.commands[i])[0] >> 16;
+    for (u32 n = 1; n <= commands && n <= i && w.verdicts[i - n] == VALUES; n++) {
+        const i32* words = words_of(w, t, w.commands[i - n]);
+        if (!names_newborns(words)) continue;
+        for (u32 value = 1; value < TIMED_WORDS_MAX; value++) {
+            u32 column = (u32)words[value] >> AGO_BITS, ago = (u32)words[value] & ((1u << AGO_BITS) - 1);
+            if (column < w.dimensions || column >= w.columns) continue;
+            i32 reference = NOBODY_REFERENCE;
+            if (ago <= place && t.births[place - ago].generation)
+                reference = reference_to(t.births[place - ago].slot, t.births[place - ago].generation);
+            int2 bounds = w.bounds[kind * w.columns + column];
+            i32 given = min(max(reference, bounds.x), bounds.y);
+            w.rows[(u64)slot * w.columns + column] = given;
+            t.birth_rows[(u64)place * w.columns + column] = given;
+        }
+    }
 }
 
 __device__ inline bool is_follow_up(const World& w, const Tick& t, u32 i) {

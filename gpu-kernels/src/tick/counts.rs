@@ -154,6 +154,8 @@ counts! {
         picked: u64;
         falls: u64;
         fallen: u64;
+        /// Players that died, in worlds where accounts keep things.
+        left: u64;
         /// Atomic commands that ask for a turn; pairs of turn and key; entities that are keys.
         atomic_asked: u64;
         atomic_pairs: u64;

@@ -16,8 +16,10 @@ pub(crate) use commands::Survey;
 use device::HostVec;
 use serde::{Deserialize, Serialize};
 use shared::world::birthplace::Birthplace;
-use shared::world::command::COMMAND_WORDS_MAX;
+use shared::world::command::{COMMAND_WORDS_MAX, WAITING_WORDS_MAX};
 use shared::world::config::DELAY_TICKS_MAX;
+use shared::world::given::{GIVEN_COMMANDS_MAX, birth_word, name_word, names_word};
+use shared::world::limits::KEPT_BIRTHS_MAX;
 use shared::world::logic::LogicConfig;
 use shared::world::mix::order_key;
 use shared::{ClientRow, CommandKind, EntityId, Occasion, Refusal, Slot, Tick, WorldConfig};
@@ -106,6 +108,30 @@ pub enum Target {
     Entity(EntityId),
     /// A fixed point in raw units, clamped to the world.
     Point([i32; 3]),
+}
+
+/// Set in the token of a birth of a thing that a client's account keeps; no client has such a row.
+const KEPT_TOKEN: u32 = 1 << 30;
+
+/// The token of the things that a client's account keeps.
+pub fn kept_token(client: ClientRow) -> u32 {
+    client.0 | KEPT_TOKEN
+}
+
+/// The client of such a token; `None`: it is another token.
+pub fn kept_client(token: u32) -> Option<ClientRow> {
+    let is_kept = token != POPULATION_TOKEN && token & KEPT_TOKEN != 0;
+    is_kept.then_some(ClientRow(token & !KEPT_TOKEN))
+}
+
+/// The most births of a frame with all columns: one for each client, and for things that accounts
+/// keep.
+pub fn whole_births_max(config: &WorldConfig) -> u32 {
+    let things = match config.kept_kinds.is_empty() {
+        true => 0,
+        false => KEPT_BIRTHS_MAX,
+    };
+    config.limits.clients + things
 }
 
 impl Frame {
@@ -199,10 +225,34 @@ impl Frame {
     }
 
     /// Appends a spawn command for an entity with these values of all columns, in raw units.
-    /// Backends clamp them to the bounds of the kind. A frame has at most `limits.clients` of
+    /// Backends clamp them to the bounds of the kind. A frame has at most [`whole_births_max`] of
     /// them.
     pub fn spawn_as(&mut self, kind: u16, token: u32, row: &[i32]) {
         self.spawn_at(kind, token, row);
+    }
+
+    /// Appends a spawn command for a thing that an account keeps, with these values of all columns;
+    /// those that refer to an entity which is born in this tick are named instead, by how many births
+    /// before. The commands have this sequence and those after it: [`KEPT_COMMANDS`](shared::world::given::KEPT_COMMANDS) at most.
+    pub fn spawn_kept(
+        &mut self,
+        kind: u16,
+        (token, sequence): (u32, u32),
+        row: &[i32],
+        names: &[(u16, u32)],
+    ) {
+        let commands = names.chunks(WAITING_WORDS_MAX - 1).take(GIVEN_COMMANDS_MAX);
+        let count = commands.len();
+        for (n, names) in (0..).zip(commands) {
+            let mut words = vec![names_word()];
+            words.extend(names.iter().map(|&(column, ago)| name_word(column, ago)));
+            words.resize(WAITING_WORDS_MAX, 0);
+            self.push(EntityId::NONE, sequence + n, CommandKind::SPAWN, &words);
+        }
+        let mut words = vec![birth_word(kind, count), token.cast_signed()];
+        words.extend_from_slice(row);
+        let last = sequence + GIVEN_COMMANDS_MAX as u32;
+        self.push(EntityId::NONE, last, CommandKind::SPAWN, &words);
     }
 
     /// Appends a spawn command for a place that tick and number choose in the kind's area.
@@ -325,7 +375,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Checks that no more births have all columns than the world has clients.
+    /// Checks that no more births have all columns than may.
     pub(crate) fn check_rows(&self, config: &WorldConfig) -> Result<(), TickError> {
         let is_whole = |command: &&Command| Frame::is_whole_birth(command, config);
         let limits = &config.limits;
@@ -334,11 +384,9 @@ impl Frame {
         }
         let kept = self.commands.len().min(limits.commands_per_tick as usize);
         let found = self.commands[..kept].iter().filter(is_whole).count();
-        match found > limits.clients as usize {
-            true => Err(TickError::TooManyRows {
-                found,
-                most: limits.clients,
-            }),
+        let most = whole_births_max(config);
+        match found > most as usize {
+            true => Err(TickError::TooManyRows { found, most }),
             false => Ok(()),
         }
     }

@@ -25,6 +25,8 @@ pub struct TickOutput {
     pub birth_rows: Vec<i32>,
     /// The entities that died, ascending by slot. Their slots rest until released.
     pub deaths: Vec<EntityId>,
+    /// Those of them that are things which accounts keep, and died with the players who held them.
+    pub kept: Vec<EntityId>,
     pub changes: Changes,
     /// The entities with a new course.
     pub courses: Courses,

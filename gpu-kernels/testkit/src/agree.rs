@@ -48,6 +48,7 @@ pub fn compare_with_oracle(
         births: &expected.births,
         birth_rows: &expected.birth_rows,
         deaths: &expected.deaths,
+        kept: &expected.kept,
         changes,
         courses: expected.courses.clone().into_iter().collect(),
         causes: &causes,
@@ -159,6 +160,7 @@ struct Parts<'a> {
     births: &'a [Birth],
     birth_rows: &'a [i32],
     deaths: &'a [EntityId],
+    kept: &'a [EntityId],
     changes: Vec<Change>,
     /// (slot, velocity).
     courses: Vec<(u32, Vec<i32>)>,
@@ -192,6 +194,7 @@ impl<'a> Parts<'a> {
             births: &output.births,
             birth_rows: &output.birth_rows,
             deaths: &output.deaths,
+            kept: &output.kept,
             changes: flat_changes(output),
             courses: output
                 .courses
@@ -217,6 +220,7 @@ impl<'a> Parts<'a> {
         same_list("births", self.births, found.births, debug)?;
         same_list("birth rows", self.birth_rows, found.birth_rows, debug)?;
         same_list("deaths", self.deaths, found.deaths, debug)?;
+        same_list("kept things", self.kept, found.kept, debug)?;
         same_list("changes", &self.changes, &found.changes, describe_change)?;
         same_list("courses", &self.courses, &found.courses, debug)?;
         same_list("causes", self.causes, found.causes, debug)?;

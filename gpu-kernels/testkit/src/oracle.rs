@@ -57,7 +57,7 @@ use shared::{AttributeType, Audience, EntityId, MergeRule, Occasion, Slot, Tick,
 
 use crate::rules::Rules;
 use atomic::Waiting;
-use commands::Command;
+use commands::{Command, Given};
 use fields::OracleField;
 
 pub use motion::Movement;
@@ -127,6 +127,8 @@ pub struct OracleOutput {
     pub birth_rows: Vec<i32>,
     /// By slot.
     pub deaths: Vec<EntityId>,
+    /// Those of them that are things which accounts keep, and died with who held them.
+    pub kept: Vec<EntityId>,
     /// New values by slot and column.
     pub changes: BTreeMap<(u32, u16), i32>,
     /// New courses by slot: a velocity for each axis.
@@ -515,12 +517,13 @@ impl Oracle {
     fn births_and_deaths(
         &mut self,
         commands: &[Command],
-        mut given: VecDeque<BTreeMap<usize, i32>>,
+        mut given: VecDeque<BTreeMap<usize, Given>>,
         actors: &BTreeMap<(u32, u16), (u16, u32)>,
         changed: &mut BTreeSet<u32>,
         out: &mut OracleOutput,
     ) {
         let mut died = BTreeMap::new();
+        let mut players = vec![];
         // By sequence, of births that waited.
         let mut born = BTreeMap::new();
         let mut later = vec![];
@@ -548,14 +551,10 @@ impl Oracle {
                 // Nothing ends what the whole world shares.
                 commands::DESPAWN if self.shared() == Some(command.entity) => {}
                 commands::DESPAWN if self.is_alive(command.entity) => {
-                    let slot = &mut self.slots[command.entity.slot.index()];
-                    slot.state = SlotState::Resting;
-                    slot.kind = 0;
-                    slot.row.fill(0);
-                    slot.movement = Movement::default();
-                    slot.past.clear();
-                    slot.used.clear();
-                    slot.due = None;
+                    if self.slots[command.entity.slot.index()].kind == self.config.player_kind {
+                        players.push(command.entity);
+                    }
+                    self.die(command.entity);
                     changed.remove(&command.entity.slot.0);
                     died.insert(command.entity.slot.0, command.entity);
                 }
@@ -566,9 +565,18 @@ impl Oracle {
             self.schedule(command, &mut out.counts);
         }
         for entity in self.fall(actors, out) {
+            if self.slots[entity.slot.index()].state == SlotState::Resting {
+                players.push(entity);
+            }
             changed.remove(&entity.slot.0);
             died.insert(entity.slot.0, entity);
         }
+        for thing in self.end_kept(&players) {
+            changed.remove(&thing.slot.0);
+            died.insert(thing.slot.0, thing);
+            out.kept.push(thing);
+        }
+        out.kept.sort_by_key(|thing| thing.slot);
         for &entity in died.values() {
             self.drop_regions(entity);
         }
@@ -590,9 +598,21 @@ impl Oracle {
         out.counts.respawns = self.slots.iter().filter(waits).count() as u64;
     }
 
+    /// Leaves the slot of an entity resting.
+    fn die(&mut self, entity: EntityId) {
+        let slot = &mut self.slots[entity.slot.index()];
+        slot.state = SlotState::Resting;
+        slot.kind = 0;
+        slot.row.fill(0);
+        slot.movement = Movement::default();
+        slot.past.clear();
+        slot.used.clear();
+        slot.due = None;
+    }
+
     fn birth(
         &mut self,
-        (words, given): (&[i32], BTreeMap<usize, i32>),
+        (words, given): (&[i32], BTreeMap<usize, Given>),
         slot: Option<usize>,
         changed: &mut BTreeSet<u32>,
         out: &mut OracleOutput,
@@ -619,11 +639,20 @@ impl Oracle {
         };
         out.counts.births += 1;
         let mut row = self.newborn(words, entity);
+        let before = out.births.iter().rev();
+        let before: Vec<_> = before.map(|birth| birth.entity).collect();
         for own in &self.config.schema.kinds[usize::from(kind)].attributes {
             let column = usize::from(own.column);
-            if let Some(&value) = given.get(&column)
+            if let Some(value) = given.get(&column)
                 && column >= self.config.schema.world.size.len()
             {
+                let value = match value {
+                    Given::Value(value) => *value,
+                    Given::BirthsAgo(ago) => {
+                        let other = before.get(*ago).copied().flatten();
+                        other.map_or(-1, commands::reference)
+                    }
+                };
                 row[column] = match self.config.schema.attributes[column].ty.is_half() {
                     true => value,
                     false => value.max(own.min).min(own.max),

@@ -4,11 +4,12 @@
 mod file;
 mod regions;
 
+use gpu_kernels::tick::frame::whole_births_max;
 use gpu_kernels::{After, Command, Frame, Observer, ObserverChange, SlotState, Target};
 use script::builtin;
 use shared::world::command::WAITING_WORDS_MAX;
 use shared::world::config::DELAY_TICKS_MAX;
-use shared::world::given::{self, FollowUp};
+use shared::world::given::{self, FollowUp, KEPT_COMMANDS};
 use shared::{AttributeType, ClientRow, CommandKind, EntityId, EntityRef, Slot, WorldConfig};
 
 use crate::dice::Dice;
@@ -120,6 +121,10 @@ impl Play {
             self.give_values(dice, kind, frame);
             return;
         }
+        if !self.config.kept_kinds.is_empty() && dice.once_in(2) {
+            self.come_back(dice, frame);
+            return;
+        }
         let columns = 0..self.config.schema.attributes.len();
         let is_whole = |c: &&Command| usize::from(c.word_count) == 2 + columns.len();
         let whole = frame.commands.iter().filter(is_whole).count();
@@ -155,6 +160,32 @@ impl Play {
         }
         let words = [given::birth_word(kind, asked), token as i32];
         frame.push(EntityId::NONE, token, CommandKind::SPAWN, &words);
+    }
+
+    /// A player, and things that refer to it, to each other, or to what is not born.
+    fn come_back(&self, dice: &mut Dice, frame: &mut Frame) {
+        let token = dice.any() as u32 & 0xffff;
+        let columns = self.config.schema.attributes.len();
+        frame.spawn(self.config.player_kind, token);
+        let count = 1 + dice.below(6) as u32;
+        for number in 0..count {
+            let row: Vec<i32> = (0..columns).map(|_| self.word(dice)).collect();
+            let holder = self.config.schema.holder_column().unwrap_or_default() as u16;
+            let mut names = vec![(holder, dice.below(number as usize + 2) as u32)];
+            for _ in 0..dice.pick(&[0, 0, 1, 4, 8]) {
+                let column = dice.below(columns + 2) as u16;
+                names.push((column, dice.below(8) as u32));
+            }
+            let kind = dice.pick(&self.config.kept_kinds);
+            let sequence = token + 1 + number * KEPT_COMMANDS;
+            let whole = frame
+                .commands
+                .iter()
+                .filter(|c| usize::from(c.word_count) == 2 + columns);
+            if whole.count() < whole_births_max(&self.config) as usize {
+                frame.spawn_kept(kind, (token, sequence), &row, &names);
+            }
+        }
     }
 
     /// Often a birth, and a command that names its newborn, or that of another one.

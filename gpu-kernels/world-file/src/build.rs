@@ -120,6 +120,8 @@ pub(super) fn build(
     let falls = engine::falls(&schema, raw_kinds, problems);
     let tells_owner = problems.take_or(None, engine::tells_owner(&schema, raw_kinds));
     let persists = problems.take_or(vec![], engine::persists(&schema, raw_kinds, player_kind));
+    let kept_kinds = engine::kept_kinds(&schema, raw_kinds, player_kind);
+    let kept_kinds = problems.take_or(vec![], kept_kinds);
     let exact = problems.take_or(vec![], engine::exact(&schema, raw_kinds));
     let tick_hz = schema.world.tick_hz;
     let spectators = interest::spectators(&raw.spectators, tick_hz);
@@ -220,6 +222,7 @@ pub(super) fn build(
         world: &schema.world,
         rules: every.len() as u64,
         persists: persists.len() as u64,
+        keeps_things: !kept_kinds.is_empty(),
         schedules: scripted(|d| d.puts_off)
             || falls.iter().any(Option::is_some)
             || !hooks.is_empty(),
@@ -266,6 +269,7 @@ pub(super) fn build(
         falls,
         tells_owner,
         persists,
+        kept_kinds,
         exact,
         every,
         motion,

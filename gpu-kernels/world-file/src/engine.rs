@@ -4,7 +4,7 @@
 use shared::world::attribute::{Attribute, AttributeType, MergeRule};
 use shared::world::collection::{Member, declared_name, member};
 use shared::world::config::{DELAY_TICKS_MAX, Fall};
-use shared::world::limits::persist_command;
+use shared::world::limits::{KIND, THINGS, persist_command};
 use shared::world::logic::Text;
 use shared::world::schema::{Kind, Schema};
 
@@ -119,14 +119,21 @@ pub(super) fn persists(
     for (number, kind) in raw.iter().enumerate() {
         for attribute in kind.attributes.iter().filter(|attribute| attribute.persist) {
             let key = format!("{}.attributes.{}.persist", kind.key(), attribute.name);
+            if kind.is_thing() {
+                let message = "things persist as a whole: write `persist = true` for their kind";
+                return problem(key, message);
+            }
             if number != usize::from(player_kind) {
                 return problem(key, "only attributes of the players' kind persist");
             }
             if attribute.ty.of == AttributeType::Entity && !attribute.group {
-                return problem(key, "an entity may be gone when its account comes back");
+                let message = "an entity may be gone when its account comes back; what a player \
+                               holds persists by `persist = true` of its kind, and what it is a \
+                               member of has `group = true`";
+                return problem(key, message);
             }
-            if attribute.ty.of == AttributeType::Text {
-                return problem(key, "a text is the world's, and not its account's");
+            if attribute.name == THINGS {
+                return problem(key, "a character has its things under this name; rename it");
             }
             let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
             if !declared_name(&attribute.name).chars().all(is_plain) {
@@ -142,6 +149,38 @@ pub(super) fn persists(
     columns.sort_unstable();
     columns.dedup();
     Ok(columns)
+}
+
+/// The kinds of things that accounts keep: `persist` of kinds.
+pub(super) fn kept_kinds(
+    schema: &Schema,
+    raw: &[raw::Kind],
+    player_kind: u16,
+) -> Result<Vec<u16>, Problem> {
+    let mut kinds = vec![];
+    for (number, kind) in raw.iter().enumerate().filter(|(_, kind)| kind.persist) {
+        let key = format!("{}.persist", kind.key());
+        if number == usize::from(player_kind) {
+            let message = "players persist by their attributes: write `persist = true` for those \
+                           that accounts keep";
+            return problem(key, message);
+        }
+        if !kind.is_thing() {
+            let message = "only a kind with `place = \"none\"` persists: accounts keep what their \
+                           players hold";
+            return problem(key, message);
+        }
+        let reserved = kind.attributes.iter();
+        let mut reserved = reserved.filter(|own| [THINGS, KIND].contains(&own.name.as_str()));
+        if let Some(own) = reserved.next() {
+            let message =
+                "a character says something else of its things under this name; rename it";
+            return problem(format!("{}.attributes.{}", kind.key(), own.name), message);
+        }
+        let number = schema.kind(&kind.name).unwrap_or(number);
+        kinds.push(place(&key, number)?);
+    }
+    Ok(kinds)
 }
 
 /// The columns of which atomic commands refuse a write that does not fit.
@@ -169,15 +208,15 @@ pub(super) fn exact(schema: &Schema, raw: &[raw::Kind]) -> Result<Vec<u16>, Prob
     Ok(columns)
 }
 
-/// The attributes of these columns that commands can give, in one word.
+/// The attributes of these columns that commands can give, in one word. Texts come with births.
 fn given<'a>(schema: &'a Schema, persists: &'a [u16]) -> impl Iterator<Item = &'a Attribute> {
     let attributes = persists.iter();
     let attributes = attributes.map(|&column| &schema.attributes[usize::from(column)]);
-    attributes.filter(|attribute| !attribute.ty.is_half())
+    attributes.filter(|attribute| !attribute.ty.is_half() && attribute.ty != AttributeType::Text)
 }
 
 /// The commands that give newborns what their accounts keep: one for each attribute, of one
-/// word, which is added where updates are added. Numbers of 64 bits come with births only.
+/// word, which is added where updates are added. Numbers of 64 bits and texts come with births only.
 pub(super) fn persist_text(schema: &Schema, persists: &[u16]) -> Text {
     let mut text = String::new();
     for attribute in given(schema, persists) {

@@ -1,7 +1,8 @@
 //! Sizes and quotas: `[limits]` in the world file.
 
 use shared::Limits;
-use shared::world::limits::INDEX_MAX;
+use shared::world::given::KEPT_COMMANDS;
+use shared::world::limits::{INDEX_MAX, KEPT_BIRTHS_MAX};
 use shared::world::schema::WorldInfo;
 
 use super::check::Problems;
@@ -15,6 +16,8 @@ pub(super) struct Needs<'a> {
     pub rules: u64,
     /// Attributes that accounts keep: each newborn is given each of them.
     pub persists: u64,
+    /// Whether accounts keep things: some are born in a tick.
+    pub keeps_things: bool,
     /// Whether anything puts commands off.
     pub schedules: bool,
     /// Whether scripts may come that do, or that tell of something: room that a running world
@@ -109,10 +112,11 @@ fn of_tick(
     };
     timed.min = u64::from(needs.schedules);
     let timed = timed.value(given.timed_commands);
-    // The births of the first tick, each client's quota, a command per entity and rule,
-    // and all timed commands, which may fall due in one tick.
+    // The births of the first tick, each client's quota, births of what accounts keep, a command per
+    // entity and rule, and all timed commands, which may fall due in one tick.
     let quotas = clients * (u64::from(client_commands) + needs.persists);
-    let commands = capacity + quotas + capacity * needs.rules + timed + 1024;
+    let kept = u64::from(needs.keeps_things) * u64::from(KEPT_BIRTHS_MAX * KEPT_COMMANDS);
+    let commands = capacity + quotas + kept + capacity * needs.rules + timed + 1024;
     ranges.commands_per_tick.default = commands.min(INDEX_MAX);
     let commands = ranges.commands_per_tick.value(given.commands_per_tick);
     ranges.atomic_per_tick.default = match needs.is_atomic || needs.reloads {

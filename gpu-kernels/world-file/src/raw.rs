@@ -106,6 +106,9 @@ pub struct Kind {
     pub on_holder_end: Option<HolderEnd>,
     /// Who sees things.
     pub shown: Option<Shown>,
+    /// Whether accounts keep things that their players hold.
+    #[serde(default)]
+    pub persist: bool,
     #[serde(default)]
     pub attributes: Vec<Attribute>,
     /// Whether it has what the whole world shares.
@@ -160,6 +163,7 @@ impl Kind {
             place: None,
             on_holder_end: None,
             shown: None,
+            persist: false,
             attributes,
             is_shared: true,
         }
@@ -497,6 +501,7 @@ pub fn default_kinds() -> Vec<Kind> {
         place: None,
         on_holder_end: None,
         shown: None,
+        persist: false,
         attributes: vec![Attribute {
             default: Some(toml::Value::Integer(100)),
             min: Some(toml::Value::Integer(0)),

@@ -189,7 +189,12 @@ pub(super) fn add_text(
             raw::HolderEnd::Drop => "belong to the world then",
             raw::HolderEnd::Despawn => "end with it",
         };
-        text += &format!("// Things of kind {kind} have a holder, and {end}.\n");
+        let kept = if raw.persist {
+            " Accounts keep them."
+        } else {
+            ""
+        };
+        text += &format!("// Things of kind {kind} have a holder, and {end}.{kept}\n");
     }
     let column = schema.holder_column().unwrap_or_default();
     text += &format!("// Column {column} refers to it.\n");

@@ -267,7 +267,31 @@ fn errors_name_the_file_the_key_and_what_was_expected() {
         (
             "[[kind]]\nname = \"a\"\nattributes = [{ name = \"g\", type = \"entity\", \
              audience = \"state\", persist = true }]",
-            "kind.a.attributes.g.persist: an entity may be gone when its account comes back",
+            "kind.a.attributes.g.persist: an entity may be gone when its account comes back; what a \
+             player holds persists by `persist = true` of its kind, and what it is a member of has \
+             `group = true`",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\npersist = true",
+            "kind.a.persist: players persist by their attributes: write `persist = true` for those \
+             that accounts keep",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\n[[kind]]\nname = \"b\"\npersist = true",
+            "kind.b.persist: only a kind with `place = \"none\"` persists: accounts keep what their \
+             players hold",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\n[[kind]]\nname = \"b\"\nplace = \"none\"\nattributes = \
+             [{ name = \"g\", type = \"i32\", audience = \"state\", persist = true }]",
+            "kind.b.attributes.g.persist: things persist as a whole: write `persist = true` for \
+             their kind",
+        ),
+        (
+            "[[kind]]\nname = \"a\"\n[[kind]]\nname = \"b\"\nplace = \"none\"\npersist = true\n\
+             attributes = [{ name = \"things\", type = \"i32\", audience = \"state\" }]",
+            "kind.b.attributes.things: a character says something else of its things under this \
+             name; rename it",
         ),
     ];
     for (text, expected) in cases {

@@ -131,7 +131,7 @@ impl<'a> Names<'a> {
             "column" | "opened" | "tells_owner" | "velocity" | "persists" => {
                 self.columns.get(index).copied()
             }
-            "kind" | "player_kind" | "carrier" => self.kinds.get(index).copied(),
+            "kind" | "kept_kinds" | "player_kind" | "carrier" => self.kinds.get(index).copied(),
             "command" | "born" => self.numbers.command_name(CommandKind(number)),
             _ => None,
         }

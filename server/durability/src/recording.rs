@@ -14,9 +14,11 @@ pub mod reader;
 pub mod writer;
 
 use accounts::identity::ACCOUNT_BYTES_MAX;
+use gpu_kernels::tick::frame::whole_births_max;
 use gpu_kernels::{Frame, StateHash};
 use serde::{Deserialize, Serialize};
 use shared::WorldConfig;
+use shared::world::given::KEPT_COMMANDS;
 use shared::world::talk::NAME_BYTES_MAX;
 use shared::world::talk::TALK_BYTES_MAX;
 
@@ -54,12 +56,15 @@ pub fn tick_bytes_max(config: &WorldConfig) -> usize {
     let people = clients * PERSON_BYTES + TALK_BYTES_MAX;
     let slots = config.schema.world.capacity as usize;
     // Players are born with their characters: a word for each attribute.
-    let rows = clients * config.schema.attributes.len() * WORD_BYTES;
+    let whole = whole_births_max(config) as usize;
+    let rows = whole * config.schema.attributes.len() * WORD_BYTES;
+    let things = (whole - clients) * KEPT_COMMANDS as usize * COMMAND_BYTES;
     LOGIC_BYTES_MAX
         + commands * COMMAND_BYTES
         + regions * REGION_BYTES
         + slots * SLOT_BYTES
         + rows
+        + things
         + people
 }
 

@@ -7,6 +7,7 @@ use gpu_kernels::{Snapshot, StageTimes, StateHash, TickOutput};
 use shared::WorldConfig;
 
 use super::ahead::Work;
+use super::characters::settlement::Settlement;
 use super::checkpoint::{Body, Head};
 use super::epoch::Epoch;
 use super::journal::Start;
@@ -27,6 +28,8 @@ pub struct Recovered {
     pub hash: StateHash,
     /// As the last record has made it: the births and deaths of `last` are not settled.
     pub roster: Roster,
+    /// What `last` has done to characters, if no record says so.
+    pub settlement: Settlement,
     pub last: TickOutput,
     /// Where the journal continues.
     pub start: Start,

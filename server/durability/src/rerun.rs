@@ -6,18 +6,20 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use gpu_kernels::tick::VERSION;
-use gpu_kernels::{Backend, Frame, StateHash, SubmittedTick, TickOutput};
+use gpu_kernels::{Backend, Birth, Frame, Snapshot, StateHash, SubmittedTick, TickOutput};
 use script::logic::compile_with;
 use shared::world::logic::LogicConfig;
-use shared::{EntityId, Schema, Tick, WorldConfig};
+use shared::{ClientRow, EntityId, Schema, Slot, Tick, WorldConfig};
 
 use super::ahead::Work;
+use super::characters::character::Character;
+use super::characters::settlement::{EndOfTick, Settlement};
 use super::checkpoint::Body;
 use super::epoch::Epoch;
 use super::journal::Start;
 use super::record::{Entry, RecordHead};
 use super::recovered::{Progress, Recovered, RunTimes, Stored};
-use super::roster::Roster;
+use super::roster::{Roster, RosterChange};
 
 /// A world that runs again, without clients.
 pub struct Run<'a> {
@@ -90,7 +92,7 @@ impl<'a> Run<'a> {
     /// settled.
     pub fn start(&mut self, head: &RecordHead, entry: Entry) -> Result<()> {
         self.epoch = self.epoch.max(head.epoch);
-        if self.world.persists.is_empty() {
+        if !self.world.has_characters() {
             return self.run(&entry);
         }
         self.waiting = Some(entry);
@@ -112,15 +114,21 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The changes of characters since the last call.
-    pub fn take_characters(&mut self) -> BTreeMap<String, Vec<i32>> {
-        std::mem::take(&mut self.roster.characters)
+    /// The changes of characters since the last call, with those by the tick before a record, which that
+    /// has.
+    pub fn take_characters(&mut self, next: &Entry) -> BTreeMap<String, Character> {
+        let mut changed = std::mem::take(&mut self.roster.characters);
+        for (account, character) in next.changes.iter().filter_map(RosterChange::character) {
+            changed.insert(account.clone(), character);
+        }
+        changed
     }
 
     /// Ends the last tick, before `start`.
     pub fn finish(mut self, start: Start, progress: Progress) -> Result<Recovered> {
+        let mut settlement = Settlement::default();
         if let Some(waiting) = self.waiting.take() {
-            self.run_last(&waiting)?;
+            settlement = self.run_last(&waiting)?;
         }
         self.collect()?;
         self.backend.set_quiet(false);
@@ -139,6 +147,7 @@ impl<'a> Run<'a> {
             snapshot,
             hash: self.hash,
             roster: self.roster,
+            settlement,
             last: self.last,
             start,
             epoch: self.epoch,
@@ -155,36 +164,33 @@ impl<'a> Run<'a> {
         self.submit(&entry.frame)
     }
 
-    /// Runs the tick of the last record. Players that die in it leave their values to the account.
-    fn run_last(&mut self, entry: &Entry) -> Result<()> {
-        let persists = self.world.persists.clone();
+    /// Runs the tick of the last record. Returns what it does to characters.
+    fn run_last(&mut self, entry: &Entry) -> Result<Settlement> {
         let before = self.backend.snapshot()?;
-        let mut accounts = self.accounts();
+        let mut accounts = self.newborn_accounts();
+        accounts.extend(self.accounts());
         self.run(entry)?;
         accounts.extend(self.accounts());
         let Some(output) = self.collect()? else {
-            return Ok(());
+            return Ok(Settlement::default());
         };
-        let columns = self.world.schema.attributes.len();
-        for entity in &output.deaths {
-            let Some(account) = accounts.remove(entity) else {
-                continue;
-            };
-            let start = entity.slot.index() * columns;
-            let mut row = before.rows[start..start + columns].to_vec();
-            let changed = output
-                .changes
-                .iter()
-                .filter(|(slot, ..)| *slot == entity.slot);
-            for (_, columns, values) in changed {
-                for (&column, &value) in columns.iter().zip(values) {
-                    row[usize::from(column)] = value;
-                }
-            }
-            let kept = persists.iter().map(|&column| row[usize::from(column)]);
-            self.roster.characters.insert(account, kept.collect());
-        }
-        Ok(())
+        let (world, roster) = (&self.world, &self.roster);
+        let rows = rows_of_the_dead(world, &before, &output);
+        let kind = |slot: Slot| match born_in(&output, slot) {
+            Some((_, birth)) => birth.kind,
+            None => before.kinds[slot.index()],
+        };
+        let end = EndOfTick {
+            world,
+            output: &output,
+            row: &|slot| rows.get(&slot).cloned().unwrap_or_default(),
+            kind: &kind,
+            text: &|handle| roster.texts.get(&handle).cloned(),
+        };
+        let client = |client| roster.clients.get(&client)?.row.person.account.clone();
+        Ok(Settlement::of(&end, client, |entity| {
+            accounts.remove(&entity)
+        }))
     }
 
     /// The accounts of entities.
@@ -192,6 +198,22 @@ impl<'a> Run<'a> {
         let rows = self.roster.clients.values().map(|client| &client.row);
         let with_account =
             rows.filter_map(|row| Some((row.entity()?, row.person.account.clone()?)));
+        with_account.collect()
+    }
+
+    /// The accounts of those who were born in the last tick: no row ever has the entity of a client that
+    /// leaves in the next one.
+    fn newborn_accounts(&self) -> HashMap<EntityId, String> {
+        let births = self.last.births.iter();
+        let with_account = births.filter_map(|birth| {
+            let row = &self.roster.clients.get(&ClientRow(birth.token))?.row;
+            let account = row
+                .person
+                .account
+                .clone()
+                .filter(|_| row.entity().is_none());
+            Some((birth.entity?, account?))
+        });
         with_account.collect()
     }
 
@@ -221,6 +243,39 @@ impl<'a> Run<'a> {
         self.last.deaths.clone_from(&output.deaths);
         Ok(Some(output))
     }
+}
+
+/// The rows of those who died in a tick, as they were at its end.
+fn rows_of_the_dead(
+    world: &WorldConfig,
+    before: &Snapshot,
+    output: &TickOutput,
+) -> HashMap<Slot, Vec<i32>> {
+    let columns = world.schema.attributes.len();
+    let mut rows = HashMap::new();
+    for entity in &output.deaths {
+        let slot = entity.slot;
+        let row = match born_in(output, slot) {
+            Some((place, _)) => &output.birth_rows[place * columns..][..columns],
+            None => &before.rows[slot.index() * columns..][..columns],
+        };
+        rows.insert(slot, row.to_vec());
+    }
+    for (slot, columns, values) in output.changes.iter() {
+        if let Some(row) = rows.get_mut(&slot) {
+            for (&column, &value) in columns.iter().zip(values) {
+                row[usize::from(column)] = value;
+            }
+        }
+    }
+    rows
+}
+
+/// The birth in a slot, and its place among those of the tick that happened.
+fn born_in(output: &TickOutput, slot: Slot) -> Option<(usize, &Birth)> {
+    let births = output.births.iter().filter(|birth| birth.entity.is_some());
+    let mut births = births.enumerate();
+    births.find(|(_, birth)| birth.entity.is_some_and(|entity| entity.slot == slot))
 }
 
 /// The world with other scripts.

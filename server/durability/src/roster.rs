@@ -10,6 +10,7 @@ use shared::world::words::TextHandle;
 use shared::{ClientRow, EntityId, Name, Text, Tick};
 
 use super::annotations::Person;
+use super::characters::character::Character;
 
 /// All clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +19,7 @@ pub struct Roster {
     /// Characters that have changed since the last checkpoint; the others are in a file of their
     /// own.
     #[serde(skip)]
-    pub characters: BTreeMap<String, Vec<i32>>,
+    pub characters: BTreeMap<String, Character>,
     /// The texts of the world. A checkpoint has them at its end.
     #[serde(skip)]
     pub texts: BTreeMap<TextHandle, Text>,
@@ -106,7 +107,7 @@ pub enum RosterChange {
         client: ClientRow,
         channel: Name,
     },
-    /// The character of an account from now on: the values of the world's `persists`.
+    /// The character of an account from now on: the values of the world's `persists`, and nothing else.
     Character {
         account: String,
         row: Vec<i32>,
@@ -116,6 +117,37 @@ pub enum RosterChange {
         handle: TextHandle,
         text: Option<Text>,
     },
+    /// The character of an account from now on, with texts and things.
+    WholeCharacter {
+        account: String,
+        character: Character,
+    },
+}
+
+impl RosterChange {
+    /// The character of an account from now on; one that has nothing is forgotten.
+    pub fn of_character(account: String, character: Character) -> RosterChange {
+        match character.texts.is_empty() && character.things.is_empty() {
+            true => RosterChange::Character {
+                account,
+                row: character.row,
+            },
+            false => RosterChange::WholeCharacter { account, character },
+        }
+    }
+
+    /// The account whose character it changes, and that.
+    pub fn character(&self) -> Option<(&String, Character)> {
+        match self {
+            RosterChange::Character { account, row } => {
+                Some((account, Character::of_row(row.clone())))
+            }
+            RosterChange::WholeCharacter { account, character } => {
+                Some((account, character.clone()))
+            }
+            _ => None,
+        }
+    }
 }
 
 impl Roster {
@@ -156,8 +188,10 @@ impl Roster {
                     client.channels.push(channel.clone());
                 }
             }
-            RosterChange::Character { account, row } => {
-                self.characters.insert(account.clone(), row.clone());
+            RosterChange::Character { .. } | RosterChange::WholeCharacter { .. } => {
+                if let Some((account, character)) = change.character() {
+                    self.characters.insert(account.clone(), character);
+                }
             }
             RosterChange::Text { handle, text } => {
                 match text {

@@ -34,7 +34,7 @@ mod messages;
 mod pruning;
 mod writer;
 
-pub use messages::{Boundary, DurabilityOptions};
+pub use messages::{Batch, Boundary, DurabilityOptions};
 pub use pruning::GoodCheckpoints;
 
 /// The tick thread's end.
@@ -98,11 +98,12 @@ impl DurabilityWorker {
         journal: Journal<D>,
         roster: Roster,
         options: DurabilityOptions,
+        characters: Option<Arc<CharacterStore>>,
         clock: impl Fn() -> Instant + Send + 'static,
     ) -> Result<DurabilityWorker> {
         let clock = Box::new(clock);
         let (mut worker, inline) =
-            DurabilityWorker::prepare(journal, roster, options, None, clock)?;
+            DurabilityWorker::prepare(journal, roster, options, characters, clock)?;
         worker.end = WriterEnd::Inline(Box::new(inline));
         Ok(worker)
     }

@@ -7,6 +7,7 @@ use anyhow::Result;
 use durability::log::Log;
 use shared::{Audience, EntityId, Schema, Tick};
 
+use crate::plan::Plan;
 use crate::player::{Player, number_in};
 use crate::simulation::{Checked, Simulation};
 use crate::tick_host::{Placed, TickHost, check_replay};
@@ -22,7 +23,32 @@ impl Simulation {
                 host.first
             ));
         }
+        Simulation::check_things(&self.plan, host)?;
         self.check_floors(&host.world())
+    }
+
+    /// Each thing of a market is in the world or in one character, whoever has died and come back.
+    pub(crate) fn check_things(plan: &Plan, host: &TickHost) -> Checked {
+        // The first tick bears them.
+        if !plan.is_market || !host.has_begun() {
+            return Ok(());
+        }
+        for (name, expected) in THINGS {
+            let kind = plan
+                .config
+                .schema
+                .kind(name)
+                .and_then(|kind| u16::try_from(kind).ok());
+            let (in_world, kept) = kind.map_or((0, 0), |kind| host.things(kind));
+            if in_world + kept != expected {
+                return Err(format!(
+                    "after tick {} there are {in_world} of {name} in the world and {kept} in characters: \
+                     expected {expected}",
+                    host.newest()
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// What players saw in ticks that are kept is still there.
@@ -144,6 +170,7 @@ impl Simulation {
             ));
         };
         let mut expected: Vec<Placed> = (world.iter())
+            .filter(|placed| !schema.is_thing(placed.kind))
             .filter(|placed| is_in_sight(schema, own, placed))
             .map(|placed| as_seen(schema, placed, placed.entity == own.entity))
             .collect();
@@ -271,6 +298,8 @@ fn as_seen(schema: &Schema, placed: &Placed, is_own: bool) -> Placed {
     seen
 }
 
+/// Of a market.
+const THINGS: [(&str, usize); 2] = [("pouch", 4), ("gem", 12)];
 /// Of all chests at the start.
 const COINS: i64 = 400;
 /// A tick takes some time to a player.

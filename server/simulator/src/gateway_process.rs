@@ -161,8 +161,9 @@ impl Serving {
         let is_open: Arc<AtomicBool> = Arc::default();
         let (to_loop, reports) = channel();
         let inbox = SharedInbox::default();
+        let guard = open_guard(first.config.has_characters());
         let (shard, sender) =
-            SimulatedShard::new(&session, &open_guard(), &is_open, &inbox, &to_loop, clock);
+            SimulatedShard::new(&session, &guard, &is_open, &inbox, &to_loop, clock);
         let gateway = GatewayLoop::new(Parts {
             first,
             workers: Workers::new(1)?,

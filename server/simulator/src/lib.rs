@@ -14,11 +14,13 @@
 //! | [`checks`] | what must hold |
 //! | [`tick_host`], [`gateway_process`], [`player`] | the parts |
 //! | [`shards`] | the shards of both servers |
+//! | [`characters`] | what accounts keep |
 //! | [`disk`] | a disk that loses what is not synced |
 //! | [`clock`], [`dice`] | time, and random numbers |
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
+pub mod characters;
 pub mod checks;
 pub mod clock;
 pub mod dice;

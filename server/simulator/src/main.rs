@@ -55,12 +55,13 @@ fn main() -> ExitCode {
     let (all, mut failures) = (*lock(&all), std::mem::take(&mut *lock(&failures)));
     failures.sort_unstable();
     println!(
-        "{} seeds in {:.1} s: {} ticks, {} starts of tick hosts, {} sessions resumed, {} commands sent \
-         again, {} confirmed commands found in journals; failed: {failures:?}",
+        "{} seeds in {:.1} s: {} ticks, {} starts of tick hosts, {} deaths in markets, {} sessions \
+         resumed, {} commands sent again, {} confirmed commands found in journals; failed: {failures:?}",
         options.seeds.clone().count(),
         begun.elapsed().as_secs_f64(),
         all.ticks,
         all.starts,
+        all.market_deaths,
         all.resumed,
         all.sent_again,
         all.kept,

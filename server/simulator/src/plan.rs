@@ -6,6 +6,7 @@ use durability::level::Level;
 use script::logic::with_logic;
 use shared::WorldConfig;
 use shared::world::logic::{Constant, Text};
+use shared::world::mix::mix;
 
 use crate::clock::{MILLISECOND, Micros, SECOND};
 use crate::dice::{Dice, index};
@@ -16,6 +17,8 @@ pub struct Plan {
     pub config: WorldConfig,
     /// Whether players have the commands of the yard.
     pub is_yard: bool,
+    /// Whether that is a market: players have accounts, which keep what they hold.
+    pub is_market: bool,
     pub gateways: usize,
     pub players: usize,
     pub level: Level,
@@ -81,9 +84,11 @@ impl Plan {
     pub fn new(seed: u64) -> Plan {
         let mut dice = Dice::new(seed);
         let is_yard = !dice.one_of(10);
-        let variants = match is_yard {
-            true => &YARDS,
-            false => &KEEPS,
+        let is_market = is_yard && mix(seed, MARKETS).is_multiple_of(3);
+        let variants = match (is_yard, is_market) {
+            (_, true) => &MARKETS_OF_YARDS,
+            (true, false) => &YARDS,
+            (false, false) => &KEEPS,
         };
         let config = variants[index(dice.below(VARIANTS))].clone();
         let gateways = 2 + index(dice.below(2));
@@ -125,6 +130,7 @@ impl Plan {
             seed,
             config,
             is_yard,
+            is_market,
             gateways,
             players,
             level,
@@ -173,20 +179,36 @@ impl Fault {
 }
 
 /// Players walk, note numbers, and take coins from each other.
-static YARDS: LazyLock<Vec<WorldConfig>> = LazyLock::new(|| {
-    let text = include_str!("../worlds/yard.toml");
+static YARDS: LazyLock<Vec<WorldConfig>> =
+    LazyLock::new(|| yards(YARD, include_str!("../worlds/yard.rs")));
+
+/// The same, where they also give each other things that their accounts keep.
+static MARKETS_OF_YARDS: LazyLock<Vec<WorldConfig>> = LazyLock::new(|| {
+    let script = concat!(
+        include_str!("../worlds/yard.rs"),
+        include_str!("../worlds/market.rs")
+    );
+    yards(&(YARD.to_owned() + MARKET), script)
+});
+
+const YARD: &str = include_str!("../worlds/yard.toml");
+const MARKET: &str = include_str!("../worlds/market.toml");
+
+fn yards(text: &str, script: &str) -> Vec<WorldConfig> {
     let with_scripts = |world: WorldConfig| {
         let mut logic = world.logic.clone();
-        let text = include_str!("../worlds/yard.rs");
-        logic.texts.push(Text::new("yard.rs", text));
-        for command in ["mark", "take", "put"] {
+        logic.texts.push(Text::new("yard.rs", script));
+        for command in ["mark", "take", "put", "gather", "hand", "pack"] {
+            if !script.contains(&format!("fn {command}(")) {
+                continue;
+            }
             let settings = logic.constants.entry(command.to_owned()).or_default();
             settings.insert("per_tick".to_owned(), Constant::Int(0));
         }
         with_logic(&world, &logic).expect("the yard's scripts compile")
     };
     variants(text, "yard.toml").map(with_scripts).collect()
-});
+}
 
 /// One of the worlds that come with the server: walls, gates, and guards that never rest. Its scripts
 /// are beside it.
@@ -214,3 +236,5 @@ fn variants(text: &str, file: &str) -> impl Iterator<Item = WorldConfig> {
 /// 3 seconds to come back.
 const QUIET: Micros = 14 * SECOND;
 const VARIANTS: u64 = 3;
+/// Distinguishes the choice of a market from others of a seed.
+const MARKETS: u64 = 0x6d61_726b;

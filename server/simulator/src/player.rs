@@ -6,7 +6,7 @@ use client_core::{
     CommandError, EventHandler, Game, GameOptions, Headless, RefusedRun, RetryOptions, View,
 };
 use shared::wire::control::Quotas;
-use shared::{EntityId, Tick};
+use shared::{EntityId, EntityRef, Tick};
 use transport::local_shard::ConnectionId;
 
 use crate::clock::Micros;
@@ -15,6 +15,8 @@ use crate::dice::Dice;
 /// A player, over any number of connections and games.
 pub struct Player {
     pub game: Game,
+    /// That of its account; empty without one.
+    name: String,
     /// The server that it was given.
     pub home: Server,
     pub connection: Option<ConnectionId>,
@@ -77,9 +79,14 @@ impl EventHandler for Heard {
 }
 
 impl Player {
-    pub fn new(number: usize, home: Server) -> Player {
+    pub fn new(number: usize, home: Server, has_account: bool) -> Player {
+        let name = match has_account {
+            true => format!("player-{number}"),
+            false => String::new(),
+        };
         Player {
-            game: game(number, 0),
+            game: game(number, 0, &name),
+            name,
             home,
             connection: None,
             is_gone: true,
@@ -104,7 +111,7 @@ impl Player {
         self.end_session();
         self.games += 1;
         let ticket = self.game.ticket();
-        self.game = game(self.number, self.games);
+        self.game = game(self.number, self.games, &self.name);
         if let (true, Some(ticket)) = (resumes, ticket) {
             self.game.set_ticket(ticket);
         }
@@ -207,7 +214,27 @@ impl Player {
             i32::try_from(self.number).unwrap_or_default() * NUMBERS + self.given_count + 1;
         let way =
             |dice: &mut Dice| i32::try_from(dice.below(1 << 14)).unwrap_or_default() - (1 << 13);
+        let trades = schema.command_named("hand").is_some() && dice.one_of(2);
         let (kind, words) = match (is_yard, dice.below(8)) {
+            (_, choice) if trades => {
+                let mut others: Vec<EntityId> = view.entities().values().map(|e| e.id).collect();
+                others.sort_unstable();
+                if others.is_empty() {
+                    return Ok(());
+                }
+                let other = others[dice.index(others.len())];
+                let number = i32::try_from(dice.below(6)).unwrap_or_default();
+                // Others give back to the ground what they can't keep.
+                let to = match choice {
+                    0 => EntityRef::NONE,
+                    _ => other.reference(),
+                };
+                match choice {
+                    0..4 => (kind("hand"), vec![to.0, number]),
+                    4 | 5 => (kind("gather"), vec![]),
+                    _ => (kind("pack"), vec![number]),
+                }
+            }
             (true, 0..3) => (kind("mark"), vec![number]),
             (true, 3) => {
                 let chests = schema.kind("chest");
@@ -233,10 +260,13 @@ impl Player {
             }
         };
         let Some(kind) = kind else { return Ok(()) };
-        let is_numbered = words.len() == 1 || words[1].unsigned_abs() > 1 << 20;
+        let is_numbered = !trades && (words.len() == 1 || words[1].unsigned_abs() > 1 << 20);
         let sequence = self.game.command(kind, &words)?;
         if is_numbered {
             self.given_count += 1;
+        }
+        // The checks don't know how an account's sessions go on with the numbers of others.
+        if is_numbered && self.name.is_empty() {
             self.given.push(Given {
                 sequence,
                 number,
@@ -263,8 +293,9 @@ pub fn number_in(name: &str, words: &[i32]) -> Option<i32> {
     }
 }
 
-fn game(player: usize, games: u64) -> Game {
+fn game(player: usize, games: u64, name: &str) -> Game {
     let options = GameOptions {
+        name: name.to_owned(),
         connect_timeout: Duration::from_secs(1),
         silence_timeout: Duration::from_secs(2),
         retry: RetryOptions {

@@ -4,7 +4,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use accounts::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
 use accounts::guard::Guard;
+use accounts::identity::{Account, Identity};
 use accounts::shared_word::SharedWord;
 use frontend::SessionWorld;
 use frontend::inbox::SharedInbox;
@@ -68,7 +70,30 @@ impl SimulatedShard {
     }
 }
 
-/// A guard that admits everybody.
-pub fn open_guard() -> Arc<Guard> {
-    Arc::new(Guard::new(Arc::new(SharedWord::new("")), u32::MAX))
+/// A guard that admits everybody; with accounts by their names, or without any.
+pub fn open_guard(has_accounts: bool) -> Arc<Guard> {
+    let authenticator: Arc<dyn Authenticator> = match has_accounts {
+        true => Arc::new(ByName),
+        false => Arc::new(SharedWord::new("")),
+    };
+    Arc::new(Guard::new(authenticator, u32::MAX))
+}
+
+/// Who says a name has the account of this name.
+struct ByName;
+
+impl Authenticator for ByName {
+    fn authenticate(
+        &self,
+        credentials: &Credentials<'_>,
+        _: UnixTime,
+    ) -> Result<Identity, Rejection> {
+        let name = credentials.name()?;
+        let account = name.as_deref().map(Account::new).transpose()?;
+        Ok(Identity { account, name })
+    }
+
+    fn description(&self) -> String {
+        "accounts by what anybody says".to_owned()
+    }
 }

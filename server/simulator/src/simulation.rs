@@ -23,6 +23,7 @@ use shared::world::mix::mix;
 use shared::{EntityId, Tick};
 use transport::local_shard::ConnectionId;
 
+use crate::characters::SimulatedCharacters;
 use crate::clock::{Clock, Micros, SECOND};
 use crate::dice::{Dice, index};
 use crate::disk::{Faults, SimulatedDisk};
@@ -39,8 +40,9 @@ pub struct Outcome {
     pub ticks: u64,
     /// Commands that were confirmed, and in the journal.
     pub kept: u64,
-    /// Starts of tick hosts.
+    /// Starts of tick hosts, and deaths of those that ran a market.
     pub starts: u64,
+    pub market_deaths: u64,
     /// Sessions that were resumed.
     pub resumed: u64,
     /// Commands that players sent again in these.
@@ -62,6 +64,7 @@ impl Outcome {
         self.ticks += other.ticks;
         self.kept += other.kept;
         self.starts += other.starts;
+        self.market_deaths += other.market_deaths;
         self.resumed += other.resumed;
         self.sent_again += other.sent_again;
     }
@@ -95,6 +98,7 @@ pub struct Simulation {
     queue: BinaryHeap<Reverse<Event>>,
     sequence: u64,
     pub disk: SimulatedDisk,
+    characters: SimulatedCharacters,
     pub host: Process<TickHost>,
     pub gateways: Vec<Process<GatewayProcess>>,
     pub players: Vec<Player>,
@@ -242,11 +246,12 @@ impl Simulation {
                 true => Server::Gateway(server),
                 false => Server::Host,
             };
-            Player::new(number, home)
+            Player::new(number, home, plan.is_market)
         });
         let (gateways, players) = (gateways.collect(), players.collect());
         Simulation {
             disk: SimulatedDisk::new(plan.seed),
+            characters: SimulatedCharacters::default(),
             dice,
             clock: Clock::new(),
             queue: BinaryHeap::new(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use accounts::names::NameRule;
 use anyhow::{Context, Result};
 use device::cpu::Workers;
-use durability::characters::Rows;
+use durability::characters::{ByAccount, CharacterStore};
 use durability::journal::{Journal, Settings};
 use durability::recovery;
 use durability::worker::{DurabilityOptions, DurabilityWorker};
@@ -34,6 +34,7 @@ use shared::{EntityId, Slot, Tick};
 use tick::talk::filter::NoFilter;
 use tick::tick_loop::{FanOutMode, Parts, PersistentWorld, Start, TickLoop};
 
+use crate::characters::SimulatedCharacters;
 use crate::clock::Clock;
 use crate::dice::Dice;
 use crate::disk::SimulatedDisk;
@@ -75,7 +76,12 @@ pub struct Placed {
 
 impl TickHost {
     /// Starts with the world of a disk, or a new one. `start` counts the starts.
-    pub fn start(plan: &Plan, disk: &SimulatedDisk, clock: &Clock, start: u64) -> Result<TickHost> {
+    pub fn start(
+        plan: &Plan,
+        (disk, characters): (&SimulatedDisk, &SimulatedCharacters),
+        clock: &Clock,
+        start: u64,
+    ) -> Result<TickHost> {
         let stored = recovery::begin(disk)?;
         let config = match &stored {
             Some(stored) => stored.body.world.clone(),
@@ -102,13 +108,21 @@ impl TickHost {
         };
         let own = clock.clone();
         let now = move || own.instant();
-        let worker = DurabilityWorker::inline(journal, recovered.roster.clone(), options, now)?;
+        let (kept, store) = match config.has_characters() {
+            false => (ByAccount::new(), None),
+            true => {
+                let store = CharacterStore::new(characters.clone());
+                (store.load(&config)?, Some(Arc::new(store)))
+            }
+        };
+        let roster = recovered.roster.clone();
+        let worker = DurabilityWorker::inline(journal, roster, options, store, now)?;
         let workers = Workers::new(1)?;
         let mut mirror = Mirror::new(&config, MovementCodec::new(&config.schema)?);
         mirror.restore(&workers, &recovered.snapshot);
         let mirror = SharedMirror::new(mirror);
         let session = Arc::new(SessionWorld::new(&config));
-        let guard = open_guard();
+        let guard = open_guard(config.has_characters());
         let (to_tick, reports) = channel();
         let (inbox, is_open) = (SharedInbox::default(), Arc::new(AtomicBool::new(true)));
         let (shard, sender) =
@@ -153,7 +167,7 @@ impl TickHost {
             recording: None,
             persistent: Some(PersistentWorld {
                 worker,
-                characters: Rows::new(),
+                characters: kept,
                 mutes: None,
                 recovered: Box::new(recovered),
             }),
@@ -206,6 +220,11 @@ impl TickHost {
         self.mirror.read().tick()
     }
 
+    /// Whether the world has had its first tick.
+    pub fn has_begun(&self) -> bool {
+        self.first > Tick(0) || self.mirror.read().living(Slot(0)).is_some()
+    }
+
     /// The world after the last tick, without what all share.
     pub fn world(&self) -> Vec<Placed> {
         let mirror = self.mirror.read();
@@ -219,6 +238,13 @@ impl TickHost {
             row: mirror.row(slot).to_vec(),
         });
         placed.collect()
+    }
+
+    /// How many things of a kind there are: in the world, and kept by accounts.
+    pub fn things(&self, kind: u16) -> (usize, usize) {
+        let world = self.world();
+        let in_world = world.iter().filter(|placed| placed.kind == kind).count();
+        (in_world, self.tick_loop.kept_things(kind))
     }
 
     /// The coins of players that have left, in a yard.

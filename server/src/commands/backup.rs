@@ -203,7 +203,7 @@ fn restore_from(arguments: &RestoreArguments, from: &impl Disk) -> Result<()> {
         bail!("the backup ends before tick {}", end.tick);
     }
     backup::restore_identity(from, &folder.disk())?;
-    if !recovered.world.persists.is_empty() {
+    if recovered.world.has_characters() {
         restore_characters(from, to, &mut recovered)?;
     }
     let Stored { head, body } = recovered.into_stored();
@@ -222,5 +222,8 @@ fn restore_characters(
     let bytes = backup::characters(from, checkpoint, tick)?;
     write(to, FILE, &bytes)?;
     let changed = std::mem::take(&mut recovered.roster.characters);
-    CharacterStore::open(to, None, checkpoint)?.put(&recovered.world, &changed, tick)
+    let settlement = std::mem::take(&mut recovered.settlement);
+    let store = CharacterStore::open(to, None, checkpoint)?;
+    let changed = store.settled(&recovered.world, changed, settlement)?;
+    store.put(&recovered.world, &changed, tick)
 }

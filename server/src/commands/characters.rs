@@ -10,8 +10,9 @@ use accounts::identity::Account;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, Subcommand};
 use client_bot::{note, say};
+use durability::characters::character::Character;
 use durability::characters::postgres::Database;
-use durability::characters::{CharacterStore, Texts, change, character_of, default_row, row_of};
+use durability::characters::{CharacterStore, Texts, names};
 use durability::folder::DataFolder;
 use durability::log::Log;
 use durability::recovery;
@@ -219,40 +220,39 @@ impl Characters {
         })
     }
 
-    fn all(&self) -> Result<BTreeMap<String, Vec<i32>>> {
+    fn all(&self) -> Result<BTreeMap<String, Character>> {
         let all = self.store.all()?.into_iter();
-        let row = |(account, character): (String, Map<String, Value>)| {
-            (account, row_of(&self.world, &character))
+        let read = |(account, character): (String, Map<String, Value>)| {
+            (account, names::read(&self.world, &character))
         };
-        Ok(all.map(row).collect())
+        Ok(all.map(read).collect())
     }
 
     fn all_named(&self) -> Result<BTreeMap<String, Map<String, Value>>> {
-        let named = |(account, row): (String, Vec<i32>)| {
-            let character = character_of(&self.world, &row);
-            (account, character)
+        let named = |(account, character): (String, Character)| {
+            (account, names::write(&self.world, &character))
         };
         Ok(self.all()?.into_iter().map(named).collect())
     }
 
     fn named(&self, account: &str) -> Result<Map<String, Value>> {
         match self.all()?.get(account) {
-            Some(row) => Ok(character_of(&self.world, row)),
+            Some(character) => Ok(names::write(&self.world, character)),
             None => bail!("the account {account:?} has no character"),
         }
     }
 
-    /// The row of an account with changed values; the others are at their defaults.
-    fn changed(&self, account: &str, values: &Map<String, Value>) -> Result<Vec<i32>> {
+    /// The character of an account with changed values; without one, the others are at their defaults.
+    fn changed(&self, account: &str, values: &Map<String, Value>) -> Result<Character> {
         Account::new(account)?;
         let known = self.all()?.remove(account);
-        let mut row = known.unwrap_or_else(|| default_row(&self.world));
-        change(&self.world, &mut row, values)?;
-        Ok(row)
+        let mut character = known.unwrap_or_else(|| Character::new(&self.world));
+        names::change(&self.world, &mut character, values)?;
+        Ok(character)
     }
 
-    fn put(&self, rows: BTreeMap<String, Vec<i32>>) -> Result<()> {
-        self.store.put(&self.world, &rows, self.tick)
+    fn put(&self, characters: BTreeMap<String, Character>) -> Result<()> {
+        self.store.put(&self.world, &characters, self.tick)
     }
 
     /// Returns the accounts.
@@ -260,22 +260,22 @@ impl Characters {
         let name = file.display();
         let text = File::open(file).with_context(|| format!("cannot read {name}"))?;
         let mut text = BufReader::new(text);
-        let mut rows = BTreeMap::new();
+        let mut characters = BTreeMap::new();
         for number in 1.. {
-            let row = match next_line(&mut text) {
+            let read = match next_line(&mut text) {
                 Ok(None) => break,
                 Ok(Some(line)) => self.line(&line),
                 Err(error) => Err(error),
             };
-            let row = row.with_context(|| format!("line {number} of {name}"))?;
-            rows.insert(row.0, row.1);
+            let read = read.with_context(|| format!("line {number} of {name}"))?;
+            characters.insert(read.0, read.1);
         }
-        let accounts = rows.keys().cloned().collect();
-        self.put(rows)?;
+        let accounts = characters.keys().cloned().collect();
+        self.put(characters)?;
         Ok(accounts)
     }
 
-    fn line(&self, line: &str) -> Result<(String, Vec<i32>)> {
+    fn line(&self, line: &str) -> Result<(String, Character)> {
         let line: Map<String, Value> = serde_json::from_str(line)
             .map_err(|error| anyhow!(plain(&error.to_string(), Format::Json)))?;
         let account = line.get("account").and_then(Value::as_str);
@@ -284,9 +284,9 @@ impl Characters {
             bail!("expected an `account`, which is a text, and a `character`, which is an object");
         };
         Account::new(account)?;
-        let mut row = default_row(&self.world);
-        change(&self.world, &mut row, character)?;
-        Ok((account.to_owned(), row))
+        let mut own = Character::new(&self.world);
+        names::change(&self.world, &mut own, character)?;
+        Ok((account.to_owned(), own))
     }
 }
 
@@ -304,8 +304,8 @@ fn next_line(text: &mut impl BufRead) -> Result<Option<String>> {
     Ok(Some(line.trim_end().to_owned()))
 }
 
-/// More than a character with all attributes that a world may have takes.
-const LINE_BYTES_MAX: u64 = 64 << 10;
+/// More than a character with all attributes that a world may have takes, and many things.
+const LINE_BYTES_MAX: u64 = 4 << 20;
 
 /// A name with its value. A value that is no JSON is a text.
 fn parse(text: &str) -> Result<(String, Value)> {
@@ -330,6 +330,6 @@ mod tests {
         assert_eq!(next_line(&mut text).unwrap(), None);
         let mut endless = BufReader::new(repeat(0));
         let error = next_line(&mut endless).unwrap_err().to_string();
-        assert!(error.contains("65536 bytes or more"), "{error}");
+        assert!(error.contains("4194304 bytes or more"), "{error}");
     }
 }

@@ -45,7 +45,7 @@ pub fn run(arguments: &ForkArguments) -> Result<()> {
         bail!("the journal ends before tick {}", end.tick);
     }
     let Stored { head, body } = recovered.into_stored();
-    if !body.world.persists.is_empty() {
+    if body.world.has_characters() {
         CharacterStore::replace(&arguments.to, Some(&Texts::new()), head.tick)?;
     }
     let body = checkpoint::encode(&body);

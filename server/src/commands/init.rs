@@ -54,7 +54,7 @@ pub fn run(arguments: &InitArguments) -> Result<()> {
     check_may_begin(&folder, &data)?;
     let mut backend = start(arguments.backend, &world, arguments.threads)?;
     let stored = genesis(&world, &mut *backend)?;
-    if !world.persists.is_empty() {
+    if world.has_characters() {
         CharacterStore::replace(path, Some(&Texts::new()), 0)?;
     }
     let body = checkpoint::encode(&stored.body);

@@ -8,7 +8,9 @@ use anyhow::{Context, Result};
 use clap::Args;
 use client_bot::cli::threads;
 use client_bot::say;
+use durability::characters::character::Character;
 use durability::characters::postgres::Database;
+use durability::characters::settlement::Settlement;
 use durability::characters::{CharacterStore, Texts};
 use durability::checkpoint::{self, Head};
 use durability::differences;
@@ -64,9 +66,10 @@ pub struct Migration<'a> {
 pub struct Plan {
     head: Head,
     migrated: Migrated,
-    /// The progress of the recovery, and the world and the characters before.
+    /// The progress of the recovery, and the world and the changed characters before, with what its
+    /// last tick has done to them.
     from: u64,
-    before: (WorldConfig, BTreeMap<String, Vec<i32>>),
+    before: (WorldConfig, BTreeMap<String, Character>, Settlement),
     /// The values of the world file that differ, a line each.
     different: Vec<String>,
 }
@@ -83,8 +86,10 @@ impl Migration<'_> {
             return Ok(None);
         }
         let from = recovered.progress.from;
+        let settlement = recovered.settlement.clone();
         let Stored { head, body } = recovered.into_stored();
-        let before = (body.world.clone(), body.roster.characters.clone());
+        let changed = body.roster.characters.clone();
+        let before = (body.world.clone(), changed, settlement);
         let migrated = migration::migrate(body, self.given, &self.options)?;
         Ok(Some(Plan {
             head,
@@ -107,7 +112,7 @@ impl Migration<'_> {
                     ..
                 },
             from,
-            before: (before, characters),
+            before: (before, changed, settlement),
             ..
         } = plan;
         let mut born = 0;
@@ -116,12 +121,13 @@ impl Migration<'_> {
             born = populations::bear(&mut body, &populations, &mut *backend)?;
             head.tick = body.snapshot.tick.0;
         }
-        if !before.persists.is_empty() {
+        if before.has_characters() {
             // The new world reads them by name.
             let store = CharacterStore::open(self.folder, self.database.as_ref(), from)?;
-            store.put(&before, &characters, head.tick)?;
+            let changed = store.settled(&before, changed, settlement)?;
+            store.put(&before, &changed, head.tick)?;
             store.rename(&self.options.renames, head.tick)?;
-        } else if !self.given.persists.is_empty() && self.database.is_none() {
+        } else if self.given.has_characters() && self.database.is_none() {
             CharacterStore::replace(self.folder, Some(&Texts::new()), head.tick)?;
         }
         let body = checkpoint::encode(&body);

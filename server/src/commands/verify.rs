@@ -56,7 +56,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<bool> {
 /// The tick and the number of characters; none where the world has none, or a database has them.
 fn check_characters(folder: &Path, disk: &Folder) -> Result<Option<(u64, usize)>> {
     let stored = recovery::newest(disk, None)?.context("there is no world in it")?;
-    if stored.body.world.persists.is_empty() || characters::are_elsewhere(folder) {
+    if !stored.body.world.has_characters() || characters::are_elsewhere(folder) {
         return Ok(None);
     }
     characters::file::check(folder, stored.head.tick).map(Some)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use device::cpu::Workers;
 use durability::characters::file::FILE;
-use durability::characters::{self, CharacterStore, Rows};
+use durability::characters::{self, ByAccount, CharacterStore};
 use durability::differences::with_rate_of;
 use durability::disk::Disk;
 use durability::elsewhere::{Replica, Validity};
@@ -132,9 +132,9 @@ pub fn start_durability(
         feed: feed.map(|feed| feed as Arc<dyn Replica>),
         lease: lease.map(|lease| lease as Arc<dyn Validity>),
     };
-    let (store, characters) = match recovered.world.persists.is_empty() {
-        true => (None, Rows::new()),
-        false => {
+    let (store, characters) = match recovered.world.has_characters() {
+        false => (None, ByAccount::new()),
+        true => {
             let store = CharacterStore::open(
                 &data.folder,
                 data.characters.as_ref(),

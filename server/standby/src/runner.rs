@@ -13,7 +13,7 @@ use durability::disk::Folder;
 use durability::journal::Start;
 use durability::recovered::{Progress, Recovered};
 use durability::rerun::Run;
-use durability::worker::GoodCheckpoints;
+use durability::worker::{Batch, GoodCheckpoints};
 use gpu_kernels::tick::VERSION;
 use platform::metrics::{machine, table};
 use platform::scheduling::give_way;
@@ -189,7 +189,9 @@ impl Thread {
                                 tick_version: VERSION,
                                 previous: head.previous,
                             };
-                            self.write_checkpoint(head, (from, begun), &good, &mut run)?;
+                            let changed = run.take_characters(&entry);
+                            let run = (&mut run, changed);
+                            self.write_checkpoint(head, (from, begun), &good, run)?;
                         }
                         run.start(&head, entry)?;
                         last = Start {
@@ -243,12 +245,11 @@ impl Thread {
         head: Head,
         (from, number): (u64, u64),
         good: &Arc<Mutex<GoodCheckpoints>>,
-        run: &mut Run<'_>,
+        (run, characters): (&mut Run<'_>, Batch),
     ) -> Result<()> {
-        let characters = run.take_characters();
         let body = run.checkpoint()?;
         let (disk, begun) = self.files.clone();
-        if !body.world.persists.is_empty() {
+        if body.world.has_characters() {
             let begun = lock(&begun);
             if *begun != number {
                 return Ok(());

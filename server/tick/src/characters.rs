@@ -1,12 +1,21 @@
-//! Saved attributes of accounts without an entity: saved at a death, and given to newborns with their
-//! births, so that frames alone determine the world. Without I/O and without a clock.
+//! Characters of accounts without an entity: saved at a death, and given to newborns with their births,
+//! so that frames alone determine the world. Without I/O and without a clock.
+//!
+//! | module | holds |
+//! | --- | --- |
+//! | `things` | births of the things that accounts keep |
+
+mod things;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::mpsc::Sender;
 
 use accounts::identity::Account;
-use durability::characters::{FORGOTTEN, Rows};
-use durability::roster::{Roster, RosterChange};
+use durability::characters::ByAccount;
+use durability::characters::character::{Character, KeptThing};
+use durability::characters::settlement::{EndOfTick, Settlement};
+use durability::recovered::Recovered;
+use durability::roster::RosterChange;
 use frontend::mirror::Mirror;
 use gpu_kernels::tick::frame::POPULATION_TOKEN;
 use gpu_kernels::{Frame, TickOutput};
@@ -20,6 +29,8 @@ use shared::{
 };
 
 use super::directory::Directory;
+use super::texts::Texts;
+use things::Waiting;
 
 /// The characters of all accounts, and the entities of those that have one.
 pub struct Characters {
@@ -27,7 +38,11 @@ pub struct Characters {
     /// The bounds of numbers of 64 bits among them, by the column of the low half.
     wide: Vec<(usize, (i64, i64))>,
     newborns: Newborns,
-    rows: Rows,
+    world: WorldConfig,
+    kept: ByAccount,
+    /// Clients with an entity whose accounts have more things than found room in the world, and when to
+    /// try again.
+    waiting: Waiting,
     accounts: HashMap<EntityId, Account>,
     /// Accounts whose characters are to be forgotten once they have no entity, and the answers.
     forgetting: Vec<Forgetting>,
@@ -59,7 +74,7 @@ struct Newborns {
 /// A persistent attribute, and the command that sets it.
 struct PersistentAttribute {
     column: usize,
-    /// `None`: it is half of a number, which is set with births only.
+    /// `None`: it is half of a number or a text, which are set with births only.
     command: Option<CommandKind>,
     adds: bool,
     /// Whether it refers to a group.
@@ -71,8 +86,8 @@ struct PersistentAttribute {
 }
 
 impl Characters {
-    /// The characters of a world; `None` if it has no persistent attributes.
-    pub fn new(config: &WorldConfig, rows: Rows) -> Option<Characters> {
+    /// The characters of a world; `None` if its accounts keep nothing.
+    pub fn new(config: &WorldConfig, kept: ByAccount) -> Option<Characters> {
         let player = usize::from(config.player_kind);
         let bounds = config.schema.bounds(player);
         let persistent = |&column: &u16| {
@@ -83,7 +98,7 @@ impl Characters {
             let fall = config.falls[player].filter(|fall| fall.column == column);
             Some(PersistentAttribute {
                 column: usize::from(column),
-                command: match attribute.ty.is_half() {
+                command: match attribute.ty.is_half() || attribute.ty == AttributeType::Text {
                     true => None,
                     false => Some(config.schema.command_named(&name)?.kind),
                 },
@@ -105,70 +120,100 @@ impl Characters {
             is_low && attributes.iter().any(|own| own.column == column)
         };
         let wide = wide.filter(|(column, _)| is_kept(*column)).collect();
-        let mut characters = (!attributes.is_empty()).then(|| Characters {
+        let mut characters = config.has_characters().then(|| Characters {
             attributes,
             wide,
             newborns: Newborns::of(config),
-            rows: Rows::new(),
+            world: config.clone(),
+            kept: ByAccount::new(),
+            waiting: Waiting::default(),
             accounts: HashMap::new(),
             forgetting: vec![],
             newborn: vec![],
             groups: HashSet::new(),
         })?;
-        for (account, row) in rows {
-            characters.keep(account, row);
+        for (account, character) in kept {
+            characters.keep(account, character);
         }
         Some(characters)
     }
 
-    /// Restores the characters from a roster.
-    pub fn restore(&mut self, roster: &Roster) {
-        for (account, row) in &roster.characters {
+    /// Restores the characters of a recovered world, with what its last tick has done to them. Returns the
+    /// changes that no record has.
+    pub fn restore(&mut self, recovered: &Recovered, directory: &Directory) -> Vec<RosterChange> {
+        for (account, character) in &recovered.roster.characters {
             if let Ok(account) = Account::new(account) {
-                self.keep(account, row.clone());
+                self.keep(account, character.clone());
             }
         }
-        for client in roster.clients.values() {
+        for client in recovered.roster.clients.values() {
             let account = client.row.person.account.clone().map(Account::new);
             if let (Some(entity), Some(Ok(account))) = (client.row.entity(), account) {
                 self.accounts.insert(entity, account);
             }
         }
+        self.note_players(&recovered.last, directory);
+        for entity in &recovered.last.deaths {
+            self.accounts.remove(entity);
+        }
+        let mut changes = self.apply(recovered.settlement.clone());
+        changes.extend(self.leave_ended(&recovered.last.deaths));
+        self.find_waiting(directory);
+        changes
     }
 
-    fn keep(&mut self, account: Account, row: Vec<i32>) {
-        if row == FORGOTTEN {
-            self.rows.remove(&account);
+    fn keep(&mut self, account: Account, character: Character) {
+        if character.is_nothing() {
+            self.kept.remove(&account);
             return;
         }
-        let saved = self.attributes.iter().zip(&row);
-        let groups = saved.filter(|(attribute, _)| attribute.is_group);
-        let groups = groups.map(|(_, &saved)| EntityRef(saved));
-        (self.groups).extend(groups.filter(|group| *group != EntityRef::NONE));
-        self.rows.insert(account, row);
+        self.groups.extend(groups(&self.attributes, &character));
+        self.kept.insert(account, character);
     }
 
-    /// Characters of groups that have ended belong to none. Returns the new saved attributes, by account.
-    fn leave_ended(&mut self, deaths: &[EntityId]) -> BTreeMap<String, Vec<i32>> {
+    fn apply(&mut self, settlement: Settlement) -> Vec<RosterChange> {
+        let kept = &mut self.kept;
+        let changed = settlement.apply(&self.world, |account, change| {
+            if let Ok(account) = Account::new(account) {
+                change(kept.entry(account).or_default());
+            }
+        });
+        let mut changes = vec![];
+        for account in changed {
+            let own = Account::new(&account).ok();
+            if let Some(character) = own.and_then(|own| self.kept.get(&own)) {
+                self.groups.extend(groups(&self.attributes, character));
+                changes.push(RosterChange::of_character(account, character.clone()));
+            }
+        }
+        changes
+    }
+
+    /// Characters of groups that have ended belong to none. Returns the changes, by account.
+    fn leave_ended(&mut self, deaths: &[EntityId]) -> Vec<RosterChange> {
         let ended = deaths.iter().map(|entity| entity.reference());
         let ended: Vec<i32> = ended
             .filter(|group| self.groups.remove(group))
             .map(|group| group.0)
             .collect();
         let mut left = BTreeMap::new();
-        if ended.is_empty() {
-            return left;
-        }
-        for (account, row) in &mut self.rows {
-            let saved = self.attributes.iter().zip(&mut *row);
+        for (account, character) in self.kept.iter_mut().filter(|_| !ended.is_empty()) {
+            let saved = self.attributes.iter().zip(&mut character.row);
             let of_ended = saved
                 .filter(|(attribute, saved)| attribute.is_group && ended.contains(saved))
                 .map(|(_, saved)| *saved = EntityRef::NONE.0);
             if of_ended.count() > 0 {
-                left.insert(account.as_str().to_owned(), row.clone());
+                left.insert(account.as_str().to_owned(), character.clone());
             }
         }
-        left
+        let change = |(account, character)| RosterChange::of_character(account, character);
+        left.into_iter().map(change).collect()
+    }
+
+    /// The things of a kind that accounts keep.
+    pub fn things(&self, kind: u16) -> impl Iterator<Item = &KeptThing> {
+        let things = self.kept.values().flat_map(|character| &character.things);
+        things.filter(move |thing| thing.kind == kind)
     }
 
     /// Forgets a character as soon as its account has no entity, whose death would save it again.
@@ -200,11 +245,11 @@ impl Characters {
                 self.forgetting.push(forgetting);
                 continue;
             }
-            let had_some = self.rows.remove(account).is_some() || forgetting.has_kicked;
-            changes.push(RosterChange::Character {
-                account: account.as_str().to_owned(),
-                row: FORGOTTEN.to_vec(),
-            });
+            let had_some = self.kept.remove(account).is_some() || forgetting.has_kicked;
+            changes.push(RosterChange::of_character(
+                account.as_str().to_owned(),
+                Character::default(),
+            ));
             let clients = usize::from(forgetting.has_kicked);
             // An operator that has gone away needs no answer.
             let _ = forgetting.done.send(had_some.then_some(clients));
@@ -212,14 +257,37 @@ impl Characters {
         changes
     }
 
-    /// Applies a tick's births and deaths, after the directory. Returns the new saved attributes;
-    /// none without a mirror, where they are saved already.
+    /// Applies a tick's births and deaths, after the directory and the mirror. Returns the characters that
+    /// have changed.
     pub fn settle(
         &mut self,
         output: &TickOutput,
         directory: &Directory,
-        mirror: Option<&Mirror>,
+        (mirror, texts): (&Mirror, &Texts),
     ) -> Vec<RosterChange> {
+        self.note_players(output, directory);
+        let end = EndOfTick {
+            world: &self.world,
+            output,
+            row: &|slot| mirror.row(slot).to_vec(),
+            kind: &|slot| mirror.kind(slot),
+            text: &|handle| texts.get(handle).cloned(),
+        };
+        let client = |client| Some(directory.people().account(client)?.as_str().to_owned());
+        let accounts = &mut self.accounts;
+        let player = |entity| Some(accounts.remove(&entity)?.as_str().to_owned());
+        let settlement = Settlement::of(&end, client, player);
+        let mut changes = self.apply(settlement);
+        changes.extend(self.leave_ended(&output.deaths));
+        self.waiting.note(output);
+        if !changes.is_empty() || !self.newborn.is_empty() {
+            self.find_waiting(directory);
+        }
+        changes
+    }
+
+    /// Notes the accounts of newborn players.
+    fn note_players(&mut self, output: &TickOutput, directory: &Directory) {
         for birth in output
             .births
             .iter()
@@ -237,43 +305,26 @@ impl Characters {
                 self.newborn.push(entity);
             }
         }
-        let mut changes = vec![];
-        for entity in &output.deaths {
-            let Some(account) = self.accounts.remove(entity) else {
-                continue;
-            };
-            let Some(mirror) = mirror else { continue };
-            let row = mirror.row(entity.slot);
-            let row: Vec<i32> = self
-                .attributes
-                .iter()
-                .map(|attribute| row[attribute.column])
-                .collect();
-            changes.push(RosterChange::Character {
-                account: account.as_str().to_owned(),
-                row: row.clone(),
-            });
-            self.keep(account, row);
-        }
-        if mirror.is_some() {
-            let left = self.leave_ended(&output.deaths).into_iter();
-            changes.extend(left.map(|(account, row)| RosterChange::Character { account, row }));
-        }
-        changes
     }
 
-    /// Completes the frame's births with saved attributes, so that no command sees newborns
-    /// without them. The mirror is that of the last tick.
-    pub fn complete_births(&self, directory: &Directory, mirror: &Mirror, frame: &mut Frame) {
+    /// Completes the frame's births with characters, so that no command sees newborns without them. The
+    /// mirror is that of the last tick. Returns how many texts found no room.
+    pub fn complete_births(
+        &mut self,
+        directory: &Directory,
+        (mirror, texts): (&Mirror, &mut Texts),
+        frame: &mut Frame,
+    ) -> u64 {
         let tick = frame.tick;
+        let mut refused = 0;
         frame.complete_births(|kind, token, place| {
             let account = directory.people().account(ClientRow(token))?;
             let saved = self
-                .rows
+                .kept
                 .get(account)
                 .filter(|_| kind == self.newborns.kind)?;
             let mut row = self.newborns.row(tick, token, place);
-            for (attribute, saved) in self.attributes.iter().zip(saved) {
+            for (attribute, saved) in self.attributes.iter().zip(&saved.row) {
                 let own = &mut row[attribute.column];
                 *own = attribute.of(*saved, mirror).unwrap_or(*own);
             }
@@ -281,8 +332,15 @@ impl Characters {
                 let number = joined(words_at(&row, column)).clamp(min, max);
                 row[column..column + 2].copy_from_slice(&halves(number));
             }
+            for (&column, text) in &saved.texts {
+                match texts.give_back(text, tick) {
+                    Ok(handle) => row[usize::from(column)] = handle.0,
+                    Err(_) => refused += 1,
+                }
+            }
             Some(row)
         });
+        refused + self.bear_things(directory, texts, frame)
     }
 
     /// The newborns of the last tick without their saved attributes: those of births that waited
@@ -310,7 +368,8 @@ impl Characters {
         mirror: &'a Mirror,
     ) -> impl Iterator<Item = (&'a PersistentAttribute, i32, i32)> {
         let account = self.accounts.get(&entity);
-        let row = account.and_then(|account| self.rows.get(account));
+        let character = account.and_then(|account| self.kept.get(account));
+        let row = character.map(|character| &character.row);
         let has = mirror.row(entity.slot);
         let attributes = self.attributes.iter().zip(row.into_iter().flatten());
         let attributes = attributes.filter(|(attribute, _)| attribute.command.is_some());
@@ -376,6 +435,17 @@ impl PersistentAttribute {
             frame.push(entity, 0, command, &[word]);
         }
     }
+}
+
+/// The groups to which a character refers.
+fn groups<'a>(
+    attributes: &'a [PersistentAttribute],
+    character: &'a Character,
+) -> impl Iterator<Item = EntityRef> + 'a {
+    let saved = attributes.iter().zip(&character.row);
+    let groups = saved.filter(|(attribute, _)| attribute.is_group);
+    let groups = groups.map(|(_, &saved)| EntityRef(saved));
+    groups.filter(|group| *group != EntityRef::NONE)
 }
 
 const SALT: u64 = 0x6b65_7074;

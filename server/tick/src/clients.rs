@@ -8,7 +8,8 @@ use std::sync::mpsc::{Receiver, Sender};
 use accounts::names::NameRule;
 use device::cpu::Workers;
 use durability::annotations::Annotations;
-use durability::characters::Rows;
+use durability::characters::ByAccount;
+use durability::characters::character::Character;
 use durability::recovered::Recovered;
 use durability::roster::RosterChange;
 use frontend::inbox::SessionKey;
@@ -63,7 +64,7 @@ pub struct Rules {
 pub struct SavedClients<'a> {
     pub recovered: &'a Recovered,
     /// Saved attributes of accounts, without those in the roster.
-    pub characters: Rows,
+    pub characters: ByAccount,
     /// The mutes of accounts.
     pub mutes: Option<KeptMutes>,
 }
@@ -122,14 +123,12 @@ impl Clients {
         // No client watches the position of a death: all sessions have ended.
         clients.directory.settle(last, |_| [0; 3]);
         clients.characters = Characters::new(config, saved.characters);
+        let mut changes = vec![];
         if let Some(characters) = &mut clients.characters {
-            characters.restore(roster);
-            characters.settle(last, &clients.directory, None);
+            // The journal lacks these, if it ended with the births or deaths.
+            changes = characters.restore(saved.recovered, &clients.directory);
         }
-        // The journal may lack these, if it ended with the deaths.
-        let changed = roster.characters.clone().into_iter();
-        let changed = changed.map(|(account, row)| RosterChange::Character { account, row });
-        clients.changes = Some(changed.collect());
+        clients.changes = Some(changes);
         clients.directory.lose_sessions(snapshot, frame);
         clients.directory.set_names(names);
         clients.talk.restore(roster);
@@ -150,12 +149,10 @@ impl Clients {
     }
 
     /// The characters among the changes that [`Clients::save`] will return.
-    pub fn unsaved_characters(&self) -> impl Iterator<Item = (String, Vec<i32>)> {
+    pub fn unsaved_characters(&self) -> impl Iterator<Item = (String, Character)> {
         let changes = self.changes.iter().flatten();
-        changes.filter_map(|change| match change {
-            RosterChange::Character { account, row } => Some((account.clone(), row.clone())),
-            _ => None,
-        })
+        let characters = changes.filter_map(RosterChange::character);
+        characters.map(|(account, character)| (account.clone(), character))
     }
 
     /// The last mutes are saved once this returns.
@@ -258,12 +255,14 @@ impl Clients {
 
     /// Completes a frame: with observers and regions, with births of clients and the characters of
     /// accounts. `acked_through` is the tick up to which all clients have acknowledged their
-    /// streams; the mirror is that of the tick before.
-    pub fn complete(&mut self, mirror: &Mirror, acked_through: Tick, frame: &mut Frame) {
+    /// streams; the mirror is that of the tick before. Returns how many texts of characters found no
+    /// room.
+    pub fn complete(&mut self, mirror: &Mirror, acked_through: Tick, frame: &mut Frame) -> u64 {
         self.directory.prepare(frame, acked_through);
+        let mut refused = 0;
         if let Some(characters) = &mut self.characters {
             characters.give(mirror, frame);
-            characters.complete_births(&self.directory, mirror, frame);
+            refused = characters.complete_births(&self.directory, (mirror, &mut self.texts), frame);
         }
         let mut changed = self.directory.take_changed();
         self.talk.follow(&self.directory, &changed, frame.tick);
@@ -280,6 +279,7 @@ impl Clients {
             changes.extend(channels);
             changes.extend(self.texts.take_changes());
         }
+        refused
     }
 
     /// What the frame since the last call does not say of clients.
@@ -303,7 +303,7 @@ impl Clients {
         let mut newborns = Newborns::default();
         self.directory.settle(output, |slot| mirror.position(slot));
         if let Some(characters) = &mut self.characters {
-            let saved = characters.settle(output, &self.directory, Some(mirror));
+            let saved = characters.settle(output, &self.directory, (mirror, &self.texts));
             newborns.unready = characters.unready(mirror);
             self.note(saved);
         }
@@ -339,6 +339,12 @@ impl Clients {
     /// How many texts the world has, and their bytes.
     pub fn texts(&self) -> (usize, u64) {
         self.texts.size()
+    }
+
+    /// How many things of a kind accounts keep, which are not in the world.
+    pub fn kept_things(&self, kind: u16) -> usize {
+        let characters = self.characters.as_ref();
+        characters.map_or(0, |characters| characters.things(kind).count())
     }
 
     /// The number of clients in the world.

@@ -202,6 +202,24 @@ impl Texts {
         Ok(GivenText { handle, text })
     }
 
+    /// A handle for a text of an account's character, whose player is born now.
+    pub fn give_back(&mut self, text: &Text, now: Tick) -> Result<TextHandle, TextsError> {
+        let until = self.after(now, KEPT_SECONDS);
+        if let Some(&known) = self.handles.get(text) {
+            self.keep(known, until);
+            return Ok(known);
+        }
+        let (found, limit) = (text.len(), self.longest);
+        let length = u8::try_from(found).ok();
+        let length = length.filter(|&length| u32::from(length) <= limit);
+        let length = length.ok_or(TextsError::TooLong { found, limit })?;
+        self.check_room(found)?;
+        let handle = self.new_handle(length);
+        self.insert(handle, text.clone(), until);
+        self.note(handle, Some(text.clone()));
+        Ok(handle)
+    }
+
     /// The texts that a client asks for: who has a handle may read it.
     pub fn read(
         &mut self,

@@ -28,7 +28,7 @@ use accounts::names::NameRule;
 use anyhow::Result;
 use device::cpu::Workers;
 use durability::annotations::Annotations;
-use durability::characters::Rows;
+use durability::characters::ByAccount;
 use durability::recording::RecordingWriter;
 use durability::recovered::Recovered;
 use durability::worker::DurabilityWorker;
@@ -150,7 +150,7 @@ pub struct Parts {
 pub struct PersistentWorld {
     pub worker: DurabilityWorker,
     /// Saved attributes of accounts, without those in the roster.
-    pub characters: Rows,
+    pub characters: ByAccount,
     /// The mutes of accounts.
     pub mutes: Option<KeptMutes>,
     pub recovered: Box<Recovered>,
@@ -428,6 +428,11 @@ impl TickLoop {
         Ok(())
     }
 
+    /// How many things of a kind the accounts of a persistent world keep, which are not in the world.
+    pub fn kept_things(&self, kind: u16) -> usize {
+        self.clients.kept_things(kind)
+    }
+
     /// By shard: the entities of its clients, by client row.
     pub fn players(&self) -> Vec<Vec<EntityId>> {
         self.clients.players(self.shards.count())
@@ -504,7 +509,8 @@ impl TickLoop {
             clients.announce(warning);
         }
         clients.answer(&self.mirror.read(), frame, &mut refusals);
-        clients.complete(&self.mirror.read(), self.acked_through, frame);
+        let refused = clients.complete(&self.mirror.read(), self.acked_through, frame);
+        refusals.texts_rejected += refused;
         self.annotations = clients.take_annotations();
         refusals
     }

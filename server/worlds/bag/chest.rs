@@ -114,14 +114,15 @@ fn a_bag_is_packed() {
 }
 
 #[test]
-fn wood_of_those_who_leave_belongs_to_the_world_and_axes_end() {
-    let ann = spawn("player", point(50.0, 50.0));
-    let wood = spawn(Wood { holder: ann });
+fn what_players_carry_goes_with_them() {
+    let chest = spawn("chest", point(50.0, 50.0));
+    let ann = spawn("player", chest);
+    let bag = spawn(Bag { holder: ann });
+    let wood = spawn(Wood { holder: bag });
     let axe = spawn(Axe { holder: ann });
+    let stone = spawn(Stone { holder: chest });
     despawn(ann);
     ticks(1);
-    assert(!exists(ann));
-    ticks(1);
-    assert(exists(wood) && wood.holder == none);
-    assert(!exists(axe));
+    assert(!exists(ann) && !exists(bag) && !exists(wood) && !exists(axe));
+    assert(exists(stone));
 }

@@ -46,6 +46,8 @@ pub struct WorldConfig {
     pub tells_owner: Option<u16>,
     /// The columns of players that an account keeps while it has no entity, ascending.
     pub persists: Vec<u16>,
+    /// The kinds of things that accounts keep, ascending.
+    pub kept_kinds: Vec<u16>,
     /// The columns that atomic commands don't clamp, ascending: a write that does not fit is
     /// refused.
     pub exact: Vec<u16>,
@@ -168,6 +170,11 @@ impl WorldConfig {
                 has_other: false,
             })
         })
+    }
+
+    /// Whether accounts keep anything while they have no entity.
+    pub fn has_characters(&self) -> bool {
+        !self.persists.is_empty() || !self.kept_kinds.is_empty()
     }
 
     /// Whether the entities of any kind fall.

@@ -12,6 +12,16 @@
 //! 1, which would be a position's, are the columns 254 and 255. Columns that the world lacks, or that
 //! are a position's, stand for nothing.
 //!
+//! The server's frames have births that refer to others of the same tick, such as things that are
+//! held by a player. Which entities these are is said in commands among those with values:
+//!
+//! | word | of names |
+//! | --- | --- |
+//! | 0 | below 0, bits 29 and 30 set, and 28 not |
+//! | 1 to 4 | a column in the upper 8 bits; below them, how many births before this one the entity is born to which it refers: 0 is the newborn itself |
+//!
+//! They count more than values. A birth that was refused, or that there is not, is no entity.
+//!
 //! Which entity is born is known once it is. A command that names it, a follow-up, waits for the
 //! tick of the birth as a command of the same number, too, and is scheduled there:
 //!
@@ -34,6 +44,8 @@ pub const GIVEN_MAX: usize = 8;
 pub const GIVEN_PER_COMMAND: usize = WAITING_WORDS_MAX - 1;
 /// The most commands with the values of one birth.
 pub const GIVEN_COMMANDS_MAX: usize = GIVEN_MAX.div_ceil(GIVEN_PER_COMMAND);
+/// The most commands with which a thing is born that an account keeps: names, and the birth.
+pub const KEPT_COMMANDS: u32 = GIVEN_COMMANDS_MAX as u32 + 1;
 /// The bits of a column.
 pub const COLUMN_BITS: u32 = 7;
 /// Columns from this on are far ones; as the bits of a column: no value.
@@ -45,6 +57,10 @@ pub const NO_COLUMN: u16 = u16::MAX;
 
 /// Set in the first word of a follow-up, which is below 0 too: more far columns than there are.
 pub const FOLLOW_UP: i32 = 7 << FAR_SHIFT;
+/// Set in the first word of a command that names newborns, which is below 0, too: likewise.
+pub const NAMES: i32 = 6 << FAR_SHIFT;
+/// The bits of how many births before a birth another one is.
+pub const AGO_BITS: u32 = 24;
 /// The most words of a follow-up's command beside its newborn.
 pub const FOLLOW_UP_WORDS: usize = WAITING_WORDS_MAX - 2;
 /// The bits of a command's number in a follow-up, and of how many words it has.
@@ -55,9 +71,19 @@ pub const TICK_BITS: u32 = 20;
 /// In place of how many commands ago a follow-up's birth was scheduled: more than can be said.
 pub const SINCE_MAX: u32 = (1 << (32 - TICK_BITS)) - 1;
 
-/// Whether the first word of a birth says that the command has values instead.
-pub fn is_values(word: i32) -> bool {
+/// Whether the first word of a birth says that the command has values instead, or names.
+pub fn is_given(word: i32) -> bool {
     word < 0 && word & FOLLOW_UP != FOLLOW_UP
+}
+
+/// Whether it says that the command has values.
+pub fn is_values(word: i32) -> bool {
+    is_given(word) && !is_names(word)
+}
+
+/// Whether it says that the command names newborns.
+pub fn is_names(word: i32) -> bool {
+    word < 0 && word & FOLLOW_UP == NAMES
 }
 
 /// Whether the first word of a birth says that the command is a follow-up instead.
@@ -122,6 +148,25 @@ pub fn since(word: i32) -> Option<u32> {
     Some(word.cast_unsigned() >> TICK_BITS).filter(|&since| since < SINCE_MAX)
 }
 
+/// The first word of a command that names newborns.
+pub fn names_word() -> i32 {
+    i32::MIN | NAMES
+}
+
+/// A word of a command that names newborns: a column, and how many births before this one the entity
+/// is born to which it refers.
+pub fn name_word(column: u16, ago: u32) -> i32 {
+    let ago = ago.min((1 << AGO_BITS) - 1);
+    (u32::from(column) << AGO_BITS | ago).cast_signed()
+}
+
+/// The column of such a word, and how many births ago its entity is born. Columns of a position stand
+/// for nothing.
+pub fn name(word: i32) -> (u16, u32) {
+    let bits = word.cast_unsigned();
+    ((bits >> AGO_BITS) as u16, bits & ((1 << AGO_BITS) - 1))
+}
+
 /// The first word of a birth of a kind, whose values stand in so many commands.
 pub fn birth_word(kind: u16, commands: usize) -> i32 {
     i32::from(kind) | (commands as i32) << 16
@@ -178,6 +223,8 @@ pub fn values_word(columns: [u16; GIVEN_PER_COMMAND]) -> i32 {
 }
 
 const _: () = assert!(FOLLOW_UP >> FAR_SHIFT > GIVEN_PER_COMMAND as i32);
+const _: () = assert!(NAMES >> FAR_SHIFT > GIVEN_PER_COMMAND as i32);
+const _: () = assert!(ATTRIBUTES_MAX <= 1 << (32 - AGO_BITS));
 const _: () = assert!(COMMANDS_MAX <= 1 << NUMBER_BITS);
 const _: () = assert!(WAITING_WORDS_MAX < 1 << COUNT_BITS);
 const _: () = assert!(DELAY_TICKS_MAX < 1 << TICK_BITS);
@@ -230,7 +277,7 @@ mod tests {
                 is_giver,
             };
             let word = follow_up.word();
-            assert!(is_follow_up(word) && !is_values(word), "{word:#x}");
+            assert!(is_follow_up(word) && !is_given(word), "{word:#x}");
             assert_eq!(birth(word), None);
             assert_eq!(FollowUp::of(word), follow_up, "{word:#x}");
         }
@@ -240,6 +287,17 @@ mod tests {
         assert_eq!(ticks(9 << 20 | 17), 17);
         assert_eq!(since(9 << 20 | 17), Some(9));
         assert_eq!((ticks(0), since(-1)), (1, None));
+    }
+
+    #[test]
+    fn names_come_back_from_their_words() {
+        let word = names_word();
+        assert!(is_names(word) && is_given(word) && !is_follow_up(word));
+        assert!(!is_names(values_word([200, 201, 202, 203])));
+        for (column, ago) in [(2, 0), (255, 1), (7, (1 << AGO_BITS) - 1)] {
+            assert_eq!(name(name_word(column, ago)), (column, ago));
+        }
+        assert_eq!(name(name_word(3, u32::MAX)), (3, (1 << AGO_BITS) - 1));
     }
 
     #[test]

@@ -170,6 +170,10 @@ impl Limits {
 /// Before an attribute's name: the command that gives a newborn what its account keeps.
 pub const PERSIST_PREFIX: &str = "inherit_";
 
+/// Under which names a character has the things that it keeps, and the kind of each.
+pub const THINGS: &str = "things";
+pub const KIND: &str = "kind";
+
 /// The command of an attribute, as scripts can name it: `inherit_gold`, `inherit_slot__3` of
 /// `slot[3]`, `inherit_bag__wood` of `bag.wood`.
 pub fn persist_command(attribute: &str) -> String {
@@ -177,6 +181,8 @@ pub fn persist_command(attribute: &str) -> String {
     format!("{PERSIST_PREFIX}{name}")
 }
 
+/// The most things that accounts keep which are born in a tick.
+pub const KEPT_BIRTHS_MAX: u32 = 1024;
 /// The largest `limits.rewind_ticks`.
 pub const REWIND_TICKS_MAX: u32 = 64;
 /// The largest `limits.regions_per_client`.

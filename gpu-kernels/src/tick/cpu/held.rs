@@ -13,6 +13,8 @@ use crate::tick::output::Changes;
 /// Worlds without things have none.
 #[derive(Default)]
 pub struct Held {
+    /// The column with the holders; `None` in worlds without things.
+    column: Option<usize>,
     /// By number of the relation.
     relations: Vec<Related>,
     holdings: Vec<Holdings>,
@@ -45,9 +47,15 @@ impl Held {
     pub fn new(schema: &Schema) -> Held {
         let relations: Vec<Related> = schema.relations().map(Related::new).collect();
         Held {
+            column: schema.holder_column(),
             holdings: vec![Holdings::default(); relations.len()],
             relations,
         }
+    }
+
+    /// The column with the holders; `None` in worlds without things.
+    pub fn column(&self) -> Option<usize> {
+        self.column
     }
 
     /// By relation: the things of each holder, or the members of each group, as

@@ -2,10 +2,14 @@ use std::borrow::Cow;
 
 use device::cpu::{Workers, ranges};
 use shared::world::command::WAITING_WORDS_MAX;
-use shared::world::given::{FollowUp, birth, columns, is_follow_up, is_values, since, ticks};
+use shared::world::given::{
+    FollowUp, birth, columns, is_follow_up, is_given, is_names, name, since, ticks,
+};
 use shared::world::mix::Random;
-use shared::{CommandKind, EntityId, NotificationKind, Occasion, Slot, Tick};
+use shared::{CommandKind, EntityId, EntityRef, NotificationKind, Occasion, Slot, Tick};
 
+use super::deaths::{death, hash_row};
+use super::kept;
 use super::logic::Life;
 use super::motion::Motion;
 use super::walls::Walls;
@@ -14,7 +18,7 @@ use crate::logic::Catalog;
 use crate::tick::counts::Counts;
 use crate::tick::frame::{Command, POPULATION_TOKEN};
 use crate::tick::output::{Birth, TickOutput};
-use crate::tick::state::{self, SlotState, attribute, part};
+use crate::tick::state::{self, SlotState, part};
 use crate::tick::timed::{TimedCommand, token_of};
 
 /// Applies the tick's births and deaths, in command order. The n-th birth gets the n-th
@@ -22,9 +26,9 @@ use crate::tick::timed::{TimedCommand, token_of};
 /// the commands that name newborns are scheduled. Then the fallen of kinds that respawn
 /// die too, and keep their slots: once they are due and all clients know of the fall, they
 /// are born there again, by slot. So nothing that happens meanwhile can use up their room.
-/// An entity that was despawned in the tick of its fall does not respawn. One whose kind has hooks
-/// for it lives for one tick more, in which these run. `actor` is the entity whose command changed
-/// a value of the rows.
+/// What accounts keep dies with the players who hold it. An entity that was despawned in the tick of
+/// its fall does not respawn. One whose kind has hooks for it lives for one tick more, in which these
+/// run. `actor` is the entity whose command changed a value of the rows.
 #[allow(clippy::too_many_arguments)]
 pub fn run<'a>(
     workers: &Workers,
@@ -38,13 +42,18 @@ pub fn run<'a>(
 ) {
     let mut given = Given::default();
     let mut follow_ups = FollowUps::default();
+    let mut players = vec![];
     for life in commands {
         let Life { command, words, .. } = life;
         let is_full = words.len() == WAITING_WORDS_MAX;
         // An entity born in this tick can't die in it: such a command is stale.
         if command.kind == CommandKind::DESPAWN.id() {
-            death(state, command.entity, SlotState::Resting, merge, output);
-        } else if is_values(words[0]) && is_full {
+            let kind = death(state, command.entity, SlotState::Resting, merge, output);
+            players.extend(
+                kind.filter(|&kind| catalog.is_player(kind))
+                    .map(|_| command.entity),
+            );
+        } else if is_given(words[0]) && is_full {
             given.add(life.place, words);
         } else if is_follow_up(words[0]) && is_full && !life.is_given {
             follow_ups.add(&life, &mut output.counts);
@@ -61,7 +70,10 @@ pub fn run<'a>(
         state.schedule(command, &mut output.counts);
     }
     if catalog.has_falls() {
-        fall(workers, state, catalog, merge, actor, output);
+        players.extend(fall(workers, state, catalog, merge, actor, output));
+    }
+    kept::end_with(&players, state, catalog, merge, output);
+    if catalog.has_falls() {
         respawn(state, catalog, merge, (motion, walls), output);
     }
     output.deaths.sort_unstable_by_key(|entity| entity.slot);
@@ -82,7 +94,8 @@ pub fn begin_shared(state: &mut State, catalog: &Catalog, entity: EntityId, kind
     hash_row(state, entity.slot, u64::wrapping_add);
 }
 
-/// Only changed entities and newborns are checked, and those that fell in the tick before.
+/// Only changed entities and newborns are checked, and those that fell in the tick before. Returns
+/// the players among those that die.
 fn fall(
     workers: &Workers,
     state: &mut State,
@@ -90,7 +103,8 @@ fn fall(
     merge: &mut Merge,
     actor: impl Fn(usize) -> EntityId,
     output: &mut TickOutput,
-) {
+) -> Vec<EntityId> {
+    let mut players = vec![];
     let mut slots = Cow::Borrowed(&output.changes.slots[..]);
     let is_dying = |slot: &&u32| state.slots.is_live(**slot as usize);
     let dying: Vec<u32> = state.due.keys().filter(is_dying).copied().collect();
@@ -123,6 +137,7 @@ fn fall(
         }
         let Some(ticks) = catalog.respawn_ticks(kind) else {
             death(state, entity, SlotState::Resting, merge, output);
+            players.push(entity);
             continue;
         };
         death(state, entity, SlotState::Fallen, merge, output);
@@ -130,6 +145,7 @@ fn fall(
         state.due.insert(slot.0, due);
         state.add(part::SLOTS, state::due(slot.index(), due));
     }
+    players
 }
 
 /// Schedules the hooks of a fall; the entity dies in the tick in which they run.
@@ -242,7 +258,7 @@ fn spawn<'a>(
     })
 }
 
-/// The commands with values for a birth that come one after another.
+/// The commands with values for a birth, and with names, that come one after another.
 #[derive(Default)]
 struct Given<'a> {
     /// The words of each.
@@ -324,8 +340,8 @@ struct Newborn<'a> {
     joins: bool,
     /// Its place, or all its columns; those that it leaves out are chosen.
     values: &'a [i32],
-    /// The words of commands with further values of columns. Where several name a column, the
-    /// first command counts, and in it the last value.
+    /// The words of commands with further values of columns, and then with names. Where several have a
+    /// column, the first command counts, and in it the last value or name.
     given: &'a [&'a [i32]],
 }
 
@@ -349,6 +365,7 @@ impl Newborn<'_> {
         } = self;
         let generation = state.slots.generations()[slot.index()].wrapping_add(1);
         let entity = EntityId { slot, generation };
+        let own = output.births.len();
         output.counts.births += 1;
         output.births.push(Birth {
             token,
@@ -382,13 +399,24 @@ impl Newborn<'_> {
         for initial in catalog.initials(kind).iter().filter(|_| !is_whole) {
             row[usize::from(initial.column)] = initial.choice.draw(turn, &mut random);
         }
-        for words in given.iter().rev() {
+        let mut set = |column: u16, value: i32| {
+            let column = usize::from(column);
+            if (catalog.dimensions()..row.len()).contains(&column) {
+                let (min, max) = catalog.bounds(kind)[column];
+                row[column] = value.clamp(min, max);
+            }
+        };
+        let of_names = |words: &&&[i32]| is_names(words[0]);
+        for words in given.iter().rev().filter(|words| !of_names(words)) {
             for (column, &value) in columns(words[0]).into_iter().zip(&words[1..]) {
-                let column = usize::from(column);
-                if (catalog.dimensions()..row.len()).contains(&column) {
-                    let (min, max) = catalog.bounds(kind)[column];
-                    row[column] = value.clamp(min, max);
-                }
+                set(column, value);
+            }
+        }
+        let named = given.iter().rev().filter(of_names);
+        for words in named.filter(|_| !catalog.kept_kinds().is_empty()) {
+            for &word in &words[1..] {
+                let (column, ago) = name(word);
+                set(column, born(&output.births, own, ago).0);
             }
         }
         output.birth_rows.extend_from_slice(row);
@@ -423,46 +451,15 @@ impl Newborn<'_> {
     }
 }
 
+/// The entity that was born so many births before one.
+fn born(births: &[Birth], own: usize, ago: u32) -> EntityRef {
+    let birth = own.checked_sub(ago as usize).and_then(|n| births.get(n));
+    let entity = birth.and_then(|birth| birth.entity);
+    entity.map_or(EntityRef::NONE, EntityId::reference)
+}
+
 /// Counts a birth of an unknown kind as malformed.
 fn refuse(counts: &mut Counts) {
     counts.applied -= 1;
     counts.malformed += 1;
-}
-
-/// Leaves the slot resting, or fallen. A fallen one keeps its kind.
-fn death(
-    state: &mut State,
-    entity: EntityId,
-    left: SlotState,
-    merge: &mut Merge,
-    output: &mut TickOutput,
-) {
-    // An earlier command of this tick has killed it, or nothing can.
-    if !state.slots.has(entity) || state.slots.shared() == Some(entity.slot.index()) {
-        return;
-    }
-    merge.mark_death(entity.slot);
-    if let Some(due) = state.due.remove(&entity.slot.0) {
-        state.subtract(part::SLOTS, state::due(entity.slot.index(), due));
-    }
-    hash_row(state, entity.slot, u64::wrapping_sub);
-    state.bury_regions(entity);
-    state.bury_track(entity.slot);
-    state.bury_past(entity.slot);
-    state.bury_uses(entity.slot);
-    state.rows[entity.slot.index() * state.columns..][..state.columns].fill(0);
-    let kind = match left {
-        SlotState::Fallen => state.slots.kinds()[entity.slot.index()],
-        _ => 0,
-    };
-    state.change_slot(entity.slot, left, kind, entity.generation);
-    output.deaths.push(entity);
-}
-
-fn hash_row(state: &mut State, slot: Slot, combine: impl Fn(u64, u64) -> u64) {
-    for column in 0..state.columns {
-        let value = state.rows[slot.index() * state.columns + column];
-        let sum = &mut state.hash.parts[part::COLUMNS + column];
-        *sum = combine(*sum, attribute(slot.0, value));
-    }
 }

@@ -235,6 +235,7 @@ impl TickOutput {
         self.births.clear();
         self.birth_rows.clear();
         self.deaths.clear();
+        self.kept.clear();
         self.notifications.clear();
         self.edits.clear();
         self.refused.clear();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use device::{Copies, DriverError, Event, Lane, UInt2};
 use shared::{EntityId, Refusal};
 
-use super::layout::{self, Tick};
+use super::layout::{self, KEPT, Tick};
 use super::sizes::Sizes;
 use super::{Flight, OutputForm, Part, reach};
 use crate::tick::counts::{CHUNKS_MAX, Counters};
@@ -295,7 +295,11 @@ impl Lifecycles {
         out.deaths.clear();
         let deaths = self.deaths.iter();
         out.deaths
-            .extend(deaths.map(|dead| EntityId::new(dead.x, dead.y)));
+            .extend(deaths.map(|dead| EntityId::new(dead.x & !KEPT, dead.y)));
+        out.kept.clear();
+        let kept = self.deaths.iter().filter(|dead| dead.x & KEPT != 0);
+        out.kept
+            .extend(kept.map(|dead| EntityId::new(dead.x & !KEPT, dead.y)));
         out.refused.clear();
         let refused = self.refused.iter().map(|refused| RefusedCommand {
             entity: EntityId::new(refused.slot, refused.generation),

@@ -125,6 +125,9 @@ device::device_struct! {
         field_tagged: u32;
         /// The column with the holders of things, or -1 in worlds without things.
         holder_column: i32;
+        /// The players' kind, with whom what accounts keep ends; NOWHERE where they keep no things.
+        keeping_kind: u32;
+        padding: u32;
         /// The columns whose bits hide entities and reveal them, or -1.
         hides: i32;
         reveals: i32;
@@ -177,6 +180,8 @@ device::device_struct! {
         field_goals: ConstPointer<u32> = s.fields * s.set_words;
         /// By kind.
         falls: ConstPointer<Fall> = s.kinds;
+        /// By kind: 1 where accounts keep its things.
+        kept_kinds: ConstPointer<u32> = s.kinds * s.kept;
         /// By kind: where its entities are born again.
         spawn_areas: ConstPointer<SpawnArea> = s.kinds;
         /// The commands that the world gives by itself, twice: ticks in flight keep theirs.
@@ -318,6 +323,10 @@ device::device_struct! {
         free_list: Pointer<u32> = s.capacity;
         /// By slot: the stamp of the tick in which it died last.
         died: Pointer<u32> = s.capacity, zeroed;
+        /// By slot: likewise of a player that died last, and of a thing that died with one; in worlds
+        /// where accounts keep things.
+        left: Pointer<u32> = s.capacity * s.kept, zeroed;
+        kept: Pointer<u32> = s.capacity * s.kept, zeroed;
         client_counts: Pointer<u64> = s.clients;
         /// By observer and row of buckets: where they stand in the index.
         ranges: Pointer<Range> = s.observers * s.rows;
@@ -450,7 +459,7 @@ device::device_struct! {
         /// What the tick gives back.
         births: Pointer<Birth> = s.births;
         birth_rows: Pointer<i32> = s.capacity * s.columns;
-        /// Slot and generation.
+        /// Slot and generation; with the slot, `KEPT` of what an account keeps.
         deaths: Pointer<UInt2> = s.capacity;
         notifications: Pointer<Notification> = s.notifications;
         refused: Pointer<Refused> = s.commands + s.deferred;
@@ -855,6 +864,8 @@ pub const ON_BIRTH: u32 = 0;
 pub const ON_JOIN: u32 = 1;
 pub const ON_FALL: u32 = 2;
 pub const ON_BORDER: u32 = 3;
+/// With the slot of a thing that died with the player who held it.
+pub const KEPT: u32 = 1 << 31;
 /// With the kind of an entity that begins to fall.
 pub const BEGINS: u32 = 1 << 16;
 /// In place of a command's place among those that rest.

@@ -20,6 +20,9 @@ device::kernels! {
         free_store: "lifecycle_free_store",
         births_count: "lifecycle_births_count",
         births_store: "lifecycle_births_store",
+        births_name: "lifecycle_births_name",
+        kept_find: "lifecycle_kept_find",
+        kept_end: "lifecycle_kept_end",
         follow_count: "lifecycle_follow_count",
         follow_store: "lifecycle_follow_store",
         keep: "lifecycle_keep",
@@ -40,6 +43,10 @@ impl LifecycleKernels {
             run.items(self.free_store, slots)?;
             run.items(self.births_count, counts.commands_max)?;
             run.items(self.births_store, counts.commands_max)?;
+            if run.sizes.kept > 0 {
+                // The sums of the scan of births are still there.
+                run.items(self.births_name, counts.commands_max)?;
+            }
         }
         if counts.follow_ups {
             run.items(self.follow_count, counts.commands_max)?;
@@ -50,6 +57,12 @@ impl LifecycleKernels {
             if run.world.respawns > 0 {
                 run.items(self.fallen, slots)?;
                 run.items(self.fall, slots)?;
+            }
+            if run.sizes.kept > 0 {
+                run.items(self.kept_find, slots)?;
+                run.items(self.kept_end, slots)?;
+            }
+            if run.world.respawns > 0 {
                 run.items(self.reborn_count, slots)?;
                 run.items(self.reborn_store, slots)?;
             }

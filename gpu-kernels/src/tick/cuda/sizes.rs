@@ -9,6 +9,7 @@ use shared::{InterestMode, WorldConfig};
 
 use super::OutputForm;
 use crate::space::levels::Levels;
+use crate::tick::frame::whole_births_max;
 use crate::tick::timed::TIMED_WORDS_MAX;
 
 /// The sizes of a world's buffers.
@@ -84,6 +85,8 @@ pub struct Sizes {
     pub rankings: u64,
     /// Those of things to their holders, and of members to their groups.
     pub relations: u64,
+    /// 1 where accounts keep some things, else 0.
+    pub kept: u64,
     pub births: u64,
     /// Rows of buckets that an observer can touch.
     pub rows: u64,
@@ -179,10 +182,10 @@ impl Sizes {
             deferred: if atomics > 0 { commands } else { 0 },
             causes: u64::from(config.causes),
             notifications: u64::from(limits.notifications_per_tick),
-            // Births of clients may have all columns.
+            // Births of clients, and of what they keep, may have all columns.
             words: commands * COMMAND_WORDS_MAX as u64
                 + timed * TIMED_WORDS_MAX as u64
-                + u64::from(limits.clients) * columns,
+                + u64::from(whole_births_max(config)) * columns,
             updates,
             deliveries: limits.deliveries_per_tick * (1 - by_buckets),
             by_buckets,
@@ -219,6 +222,7 @@ impl Sizes {
             field_tagged: u64::from(costs.into_iter().any(|costs| !costs.is_empty())),
             rankings: config.schema.rankings.len() as u64,
             relations: config.schema.relations().count() as u64,
+            kept: u64::from(!config.kept_kinds.is_empty()),
             births: commands + capacity * u64::from(config.has_falls()),
             rows: rows(config),
             buckets,

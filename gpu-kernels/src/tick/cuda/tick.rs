@@ -64,6 +64,8 @@ impl Part {
         let bytes = sizes.capacity * size_of::<u32>() as u64;
         device.fill(world.changed.cast::<u8>(), bytes, 0)?;
         device.fill(world.died.cast::<u8>(), bytes, 0)?;
+        device.fill(world.left.cast::<u8>(), bytes * sizes.kept, 0)?;
+        device.fill(world.kept.cast::<u8>(), bytes * sizes.kept, 0)?;
         device.fill(world.several.cast::<u8>(), bytes * sizes.walled, 0)?;
         let updates = sizes.capacity * sizes.columns * sizes.causes;
         let bytes = updates * size_of::<u64>() as u64;

@@ -281,6 +281,10 @@ fn numbers(config: &WorldConfig, sizes: &Sizes) -> World {
         motion: sizes.motion as u32,
         velocity: [-1; 4],
         holder_column: schema.holder_column().map_or(-1, |column| column as i32),
+        keeping_kind: match sizes.kept {
+            0 => NOWHERE,
+            _ => u32::from(config.player_kind),
+        },
         hides: schema.visibility.hides.map_or(-1, i32::from),
         reveals: schema.visibility.reveals.map_or(-1, i32::from),
         line_of_sight: u32::from(schema.visibility.line_of_sight),
@@ -402,6 +406,16 @@ pub fn prepare(
     device.write(world.layers_base.writable(), base)?;
     device.write(world.doors.writable(), &doors(config))?;
     device.write(world.falls.writable(), &falls(config))?;
+    if !config.kept_kinds.is_empty() {
+        let is_kept = |kind: usize| {
+            config
+                .kept_kinds
+                .iter()
+                .any(|&kept| usize::from(kept) == kind)
+        };
+        let kept: Vec<u32> = kinds().map(|kind| u32::from(is_kept(kind))).collect();
+        device.write(world.kept_kinds.writable(), &kept)?;
+    }
     device.write(world.spawn_areas.writable(), &spawn_areas(config))?;
     device.write(world.hooks.writable(), &hooks(config))?;
     device.write(regions.zone_table.writable(), &zones(config))?;

@@ -33,9 +33,14 @@ pub struct Command {
 }
 
 impl Command {
-    /// Whether it is a birth's, and has values for it only.
+    /// Whether it is a birth's, and has values for it only, or names.
     pub fn has_values(&self) -> bool {
         self.is_extra() && self.words[0] >> 28 & 7 != 7
+    }
+
+    /// Whether it names newborns.
+    fn has_names(&self) -> bool {
+        self.has_values() && self.words[0] >> 28 & 7 == 6
     }
 
     /// Whether it is a birth's, and schedules a command for its newborn only.
@@ -69,6 +74,13 @@ impl Command {
         };
         (ticks, command)
     }
+}
+
+/// What a birth is given for a column.
+pub enum Given {
+    Value(i32),
+    /// A reference to the entity that was born so many births before.
+    BirthsAgo(usize),
 }
 
 /// The delay in ticks, and the command.
@@ -132,8 +144,9 @@ impl Oracle {
         commands
     }
 
-    /// The columns that each birth is given by the commands right before it, with their values.
-    pub(super) fn given(&self, commands: &[Command]) -> VecDeque<BTreeMap<usize, i32>> {
+    /// The columns that each birth is given by the commands right before it, with their values, or
+    /// with how many births ago the entity was born to which they refer.
+    pub(super) fn given(&self, commands: &[Command]) -> VecDeque<BTreeMap<usize, Given>> {
         let mut all = VecDeque::new();
         for (place, birth) in commands.iter().enumerate() {
             let is_birth = birth.kind == SPAWN && !birth.is_extra();
@@ -141,10 +154,19 @@ impl Oracle {
                 continue;
             }
             let mut given = BTreeMap::new();
+            let mut named = BTreeMap::new();
             let most = birth.words[0] / 65_536;
             for command in commands[..place].iter().rev().take(most as usize) {
                 if !command.has_values() || !self.is_well_formed(command) {
                     break;
+                }
+                if command.has_names() {
+                    for &word in &command.words[1..] {
+                        let word = word as u32;
+                        let column = (word / (1 << 24)) as usize;
+                        named.insert(column, Given::BirthsAgo(word as usize % (1 << 24)));
+                    }
+                    continue;
                 }
                 let columns = command.words[0] as u32 - (1 << 31);
                 let near = 4usize.saturating_sub(columns as usize / (1 << 28));
@@ -156,8 +178,11 @@ impl Oracle {
                         0 | 1 => column + 254,
                         _ => column,
                     };
-                    given.insert(column, value);
+                    given.insert(column, Given::Value(value));
                 }
+            }
+            if !self.config.kept_kinds.is_empty() {
+                given.extend(named);
             }
             all.push_back(given);
         }

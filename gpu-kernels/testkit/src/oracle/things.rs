@@ -19,7 +19,7 @@ impl Oracle {
     /// Whether an entity has a relation: to its holder, which all things have, or to a group.
     fn has_relation(&self, relation: u8, slot: Slot) -> bool {
         match relation {
-            0 => self.is_thing(slot),
+            HOLDER => self.is_thing(slot),
             _ => self.slots[slot.index()].kind == self.config.player_kind,
         }
     }
@@ -28,7 +28,7 @@ impl Oracle {
     fn reference(&self, relation: u8, slot: Slot) -> EntityRef {
         let schema = &self.config.schema;
         let column = match relation {
-            0 => {
+            HOLDER => {
                 let mut columns = schema.attributes.iter();
                 let column = columns.position(|attribute| attribute.name == "holder");
                 column.expect("things have holders")
@@ -53,7 +53,7 @@ impl Oracle {
         }
         let kind = |slot: Slot| self.slots[slot.index()].kind;
         let can_be = match relation {
-            0 => !self.is_thing(other) || kind(other) < kind(slot),
+            HOLDER => !self.is_thing(other) || kind(other) < kind(slot),
             _ => self.is_thing(other),
         };
         can_be.then_some(other)
@@ -66,6 +66,35 @@ impl Oracle {
             && self.related(relation, slot).is_none()
     }
 
+    /// Ends all things that accounts keep of players who died, also those in such things.
+    pub(super) fn end_kept(&mut self, players: &[EntityId]) -> Vec<EntityId> {
+        if self.config.kept_kinds.is_empty() {
+            return vec![];
+        }
+        let living = self.living().into_iter();
+        let is_kept = |slot: Slot| {
+            let kind = self.slots[slot.index()].kind;
+            self.config.kept_kinds.contains(&kind)
+        };
+        let is_of_player = |mut thing: Slot| loop {
+            let reference = self.reference(HOLDER, thing);
+            let is_meant = |player: &&EntityId| reference == player.reference();
+            if players.iter().any(|player| is_meant(&player)) {
+                return true;
+            }
+            match self.related(HOLDER, thing) {
+                Some(holder) if is_kept(holder) => thing = holder,
+                _ => return false,
+            }
+        };
+        let kept = living.filter(|entity| is_kept(entity.slot) && is_of_player(entity.slot));
+        let kept: Vec<EntityId> = kept.collect();
+        for &thing in &kept {
+            self.die(thing);
+        }
+        kept
+    }
+
     /// The slots of the things of a holder, or of the members of a group, ascending.
     pub(super) fn held(&self, relation: u8, holder: Slot) -> Vec<Slot> {
         let living = self.living().into_iter().map(|entity| entity.slot);
@@ -74,3 +103,6 @@ impl Oracle {
             .collect()
     }
 }
+
+/// The relation of things to their holders.
+const HOLDER: u8 = 0;

@@ -151,14 +151,21 @@ fn random_world_file(dice: &mut Dice) -> (String, InterestMode) {
     (text + &walls + &fields + sight, interest)
 }
 
-/// Kinds of things of which players get some; most worlds have none.
+/// Kinds of things of which players get some, and which accounts may keep; most worlds have none.
 fn things(seed: usize, capacity: usize) -> String {
     if !(seed / 1024).is_multiple_of(4) {
         return String::new();
     }
-    let end = |bit: usize| match seed >> (12 + bit) & 1 {
-        0 => "on_holder_end = \"despawn\"\n",
-        _ => "",
+    let end = |bit: usize| {
+        let end = match seed >> (12 + bit) & 1 {
+            0 => "on_holder_end = \"despawn\"\n",
+            _ => "",
+        };
+        let kept = match seed >> (14 + bit) & 1 {
+            0 => "persist = true\n",
+            _ => "",
+        };
+        format!("{end}{kept}")
     };
     format!(
         "[[kind]]\nname = \"pouch\"\nplace = \"none\"\npopulation = {}\n{}\

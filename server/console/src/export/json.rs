@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use durability::characters::value_of;
+use durability::characters::names::value_of;
 use serde_json::{Map, Value, json};
 use shared::world::words::TextHandle;
 use shared::{Attribute, AttributeType};

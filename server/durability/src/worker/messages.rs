@@ -7,6 +7,7 @@ use anyhow::Result;
 use gpu_kernels::{Birth, Snapshot, StateHash};
 use shared::{EntityId, Tick, WorldConfig};
 
+use crate::characters::character::Character;
 use crate::elsewhere::{Replica, Validity};
 use crate::level::Level;
 use crate::record::Entry;
@@ -38,7 +39,7 @@ pub struct Boundary {
     pub births: Vec<Birth>,
     pub deaths: Vec<EntityId>,
     /// The changes of characters since then.
-    pub characters: Vec<(String, Vec<i32>)>,
+    pub characters: Vec<(String, Character)>,
 }
 
 pub enum Message {
@@ -52,7 +53,7 @@ pub enum Message {
 }
 
 /// Changed characters.
-pub type Batch = BTreeMap<String, Vec<i32>>;
+pub type Batch = BTreeMap<String, Character>;
 
 /// State shared by the threads.
 pub struct Shared {

@@ -21,7 +21,8 @@ impl Simulation {
             changes_left,
             ..Faults::default()
         });
-        match TickHost::start(&self.plan, &self.disk, &self.clock, start) {
+        let kept = (&self.disk, &self.characters);
+        match TickHost::start(&self.plan, kept, &self.clock, start) {
             Ok(host) => {
                 self.note(format!("the tick host starts before tick {}", host.first));
                 self.check_recovered(&host)?;
@@ -72,6 +73,7 @@ impl Simulation {
         }
         self.outcome.ticks += 1;
         let tick = host.newest();
+        Simulation::check_things(&self.plan, host)?;
         self.history.retain(|(before, _)| *before < tick);
         self.history.push_back((tick, host.world()));
         if self.history.len() > HISTORY_TICKS {
@@ -110,6 +112,7 @@ impl Simulation {
             return;
         };
         self.note(format!("the tick host dies: {death:?}"));
+        self.outcome.market_deaths += u64::from(self.plan.is_market);
         let own = host.shard.clone();
         // It does nothing more for its disk.
         self.disk.set_faults(Faults {

@@ -55,6 +55,7 @@ struct World {
     config: WorldConfig,
     characters: Characters,
     directory: Directory,
+    texts: Texts,
     backend: CpuBackend,
     mirror: Mirror,
     workers: Workers,
@@ -79,12 +80,14 @@ impl World {
             own_place: None,
             of_ended: None,
         });
-        let rows = kept
-            .iter()
-            .map(|(account, row)| (Account::new(*account).unwrap(), row.to_vec()));
+        let rows = kept.iter().map(|(account, row)| {
+            let character = Character::of_row(row.to_vec());
+            (Account::new(*account).unwrap(), character)
+        });
         World {
             characters: Characters::new(&config, rows.collect()).unwrap(),
             directory: Directory::new(&config),
+            texts: Texts::new(&config, || 1),
             backend: CpuBackend::new(&config, 1, None).unwrap(),
             mirror: Mirror::new(&config, MovementCodec::new(&config.schema).unwrap()),
             workers: Workers::new(1).unwrap(),
@@ -97,8 +100,11 @@ impl World {
     fn tick(&mut self) -> std::sync::Arc<TickOutput> {
         let acked_through = self.frame.tick;
         self.directory.prepare(&mut self.frame, acked_through);
-        self.characters
-            .complete_births(&self.directory, &self.mirror, &mut self.frame);
+        self.characters.complete_births(
+            &self.directory,
+            (&self.mirror, &mut self.texts),
+            &mut self.frame,
+        );
         let output = self.backend.tick(&self.frame).unwrap();
         self.mirror.apply(&self.workers, &output);
         self.directory.settle(&output, |_| [0; 3]);

@@ -15,10 +15,10 @@ use shared::{CommandKind, NotificationKind, Refusal};
 
 use super::{
     ATOMIC_THREADS_MIN, AfterRecord, BEGINS, BY_THE_SERVER, Birth, BoxIndex, DeferredState, Door,
-    Fall, HALF_HIGH, HALF_LOW, HAS_ACTOR, Hook, IS_CLIENTS, IS_COMMAND, Initial, LEVELS_MAX, Level,
-    NO_REST, ON_BIRTH, ON_BORDER, ON_FALL, ON_JOIN, Observer, ObserverSet, PlacedZone, RULE_MASK,
-    Refused, Region, RegionSet, Regions, Rule, SCANS, SpawnArea, TIER_BITS, TIMED_COLUMNS, Tick,
-    TimedState, Verdict, World, Zone, ZonePlace,
+    Fall, HALF_HIGH, HALF_LOW, HAS_ACTOR, Hook, IS_CLIENTS, IS_COMMAND, Initial, KEPT, LEVELS_MAX,
+    Level, NO_REST, ON_BIRTH, ON_BORDER, ON_FALL, ON_JOIN, Observer, ObserverSet, PlacedZone,
+    RULE_MASK, Refused, Region, RegionSet, Regions, Rule, SCANS, SpawnArea, TIER_BITS,
+    TIMED_COLUMNS, Tick, TimedState, Verdict, World, Zone, ZonePlace,
 };
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::frame::{After, Command};
@@ -50,12 +50,15 @@ pub fn header() -> String {
         .constant("ON_FALL", ON_FALL)
         .constant("ON_BORDER", ON_BORDER)
         .constant("BEGINS", BEGINS)
+        .constant("KEPT", KEPT)
         .constant("SPAWN_TRIES", SPAWN_TRIES)
         .constant("GIVEN_COMMANDS_MAX", given::GIVEN_COMMANDS_MAX as u32)
         .constant("GIVEN_PER_COMMAND", given::GIVEN_PER_COMMAND as u32)
         .constant("COLUMN_BITS", given::COLUMN_BITS)
         .constant("FAR", given::FAR.into())
         .constant("FAR_SHIFT", given::FAR_SHIFT)
+        .constant("NAMES_BITS", given::NAMES as u32)
+        .constant("AGO_BITS", given::AGO_BITS)
         .constant("FOLLOW_UP_BITS", given::FOLLOW_UP as u32)
         .constant("FOLLOW_UP_NUMBER_BITS", given::NUMBER_BITS)
         .constant("FOLLOW_UP_COUNT_BITS", given::COUNT_BITS)
