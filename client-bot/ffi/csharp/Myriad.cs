@@ -1145,7 +1145,7 @@ namespace Myriad
         [DllImport(Library)] internal static extern Status myriad_ranking(ulong client, byte[] ranking, out uint place, [Out] Ranked[] shown, UIntPtr room, out UIntPtr count);
         [DllImport(Library)] internal static extern Status myriad_ranked_name(ulong client, byte[] ranking, uint place, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_things(ulong client, Entity holder, [Out] Thing[] shown, UIntPtr room, out UIntPtr count);
-        [DllImport(Library)] internal static extern Status myriad_members(ulong client, byte[] attribute, out Entity members, UIntPtr room, out UIntPtr count);
+        [DllImport(Library)] internal static extern Status myriad_members(ulong client, byte[] attribute, [Out] Entity[] members, UIntPtr room, out UIntPtr count);
         [DllImport(Library)] internal static extern Status myriad_member_name(ulong client, Entity member, [Out] byte[] buffer, UIntPtr size);
         [DllImport(Library)] internal static extern Status myriad_member_value(ulong client, Entity member, byte[] attribute, out double value);
         [DllImport(Library)] internal static extern Status myriad_talk(ulong client, int what, byte[] to, byte[] words, out uint request);

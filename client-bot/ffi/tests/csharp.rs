@@ -304,7 +304,7 @@ fn parameter(what: &str, name: &str) -> String {
         (Some("const double"), _) => "double[]".to_owned(),
         (Some("char" | "uint8_t"), _) => "[Out] byte[]".to_owned(),
         (Some("double"), "position") => "[Out] double[]".to_owned(),
-        (Some(one), "shown") => format!("[Out] {}[]", field_type(one)),
+        (Some(one), "shown" | "members") => format!("[Out] {}[]", field_type(one)),
         (Some(one), "arguments") => {
             format!("{}[]", field_type(one.trim_start_matches("const ")))
         }

@@ -35,6 +35,7 @@ use self::postgres::{Database, PostgresStore};
 use self::settlement::Settlement;
 use super::disk::{Disk, Folder};
 use super::folder::write;
+use super::recovered::Recovered;
 
 /// By account: its character as JSON.
 pub type Texts = BTreeMap<String, String>;
@@ -50,6 +51,8 @@ pub trait Store: Send + Sync {
     /// Writes texts, all or none, so that characters are those before a tick. They can't be lost
     /// once this returns.
     fn put(&self, texts: &Texts, tick: u64) -> Result<()>;
+    /// The tick before which characters are as the last `put` of any has left them.
+    fn tick(&self) -> Result<u64>;
     /// Forgets a character; false if there is none.
     fn remove(&self, account: &str) -> Result<bool>;
 }
@@ -145,13 +148,27 @@ impl CharacterStore {
         Ok(())
     }
 
-    /// The characters that records or the last tick of a world have changed.
+    /// All characters for a recovered world. Where they were written after its last tick, for a
+    /// checkpoint that failed then, that tick does nothing to them any more.
+    pub fn load_for(&self, recovered: &mut Recovered) -> Result<ByAccount> {
+        if self.0.tick()? >= recovered.start.tick {
+            recovered.settlement = Settlement::default();
+            recovered.roster.characters.clear();
+        }
+        self.load(&recovered.world)
+    }
+
+    /// The characters that records or the last tick before `tick` have changed. None where all are
+    /// written.
     pub fn settled(
         &self,
-        world: &WorldConfig,
+        (world, tick): (&WorldConfig, u64),
         mut changed: BTreeMap<String, Character>,
         settlement: Settlement,
     ) -> Result<BTreeMap<String, Character>> {
+        if self.0.tick()? >= tick {
+            return Ok(BTreeMap::new());
+        }
         let stored = self.all()?;
         settlement.apply(world, |account, change| {
             let known = || stored.get(account).map(|named| names::read(world, named));

@@ -6,10 +6,10 @@ use anyhow::Result;
 use durability::characters::{Store, Texts};
 
 #[derive(Clone, Default)]
-pub struct SimulatedCharacters(Arc<Mutex<Texts>>);
+pub struct SimulatedCharacters(Arc<Mutex<(Texts, u64)>>);
 
 impl SimulatedCharacters {
-    fn change<T>(&self, change: impl FnOnce(&mut Texts) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut (Texts, u64)) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -20,15 +20,22 @@ impl Store for SimulatedCharacters {
     }
 
     fn all(&self) -> Result<Texts> {
-        Ok(self.change(|all| all.clone()))
+        Ok(self.change(|(all, _)| all.clone()))
     }
 
-    fn put(&self, texts: &Texts, _: u64) -> Result<()> {
-        self.change(|all| all.extend(texts.clone()));
+    fn put(&self, texts: &Texts, tick: u64) -> Result<()> {
+        self.change(|(all, newest)| {
+            all.extend(texts.clone());
+            *newest = tick.max(*newest);
+        });
         Ok(())
     }
 
+    fn tick(&self) -> Result<u64> {
+        Ok(self.change(|(_, newest)| *newest))
+    }
+
     fn remove(&self, account: &str) -> Result<bool> {
-        Ok(self.change(|all| all.remove(account).is_some()))
+        Ok(self.change(|(all, _)| all.remove(account).is_some()))
     }
 }

@@ -265,8 +265,7 @@ impl Player {
         if is_numbered {
             self.given_count += 1;
         }
-        // The checks don't know how an account's sessions go on with the numbers of others.
-        if is_numbered && self.name.is_empty() {
+        if is_numbered {
             self.given.push(Given {
                 sequence,
                 number,

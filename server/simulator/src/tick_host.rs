@@ -112,7 +112,7 @@ impl TickHost {
             false => (ByAccount::new(), None),
             true => {
                 let store = CharacterStore::new(characters.clone());
-                (store.load(&config)?, Some(Arc::new(store)))
+                (store.load_for(&mut recovered)?, Some(Arc::new(store)))
             }
         };
         let roster = recovered.roster.clone();

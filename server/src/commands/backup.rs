@@ -224,6 +224,6 @@ fn restore_characters(
     let changed = std::mem::take(&mut recovered.roster.characters);
     let settlement = std::mem::take(&mut recovered.settlement);
     let store = CharacterStore::open(to, None, checkpoint)?;
-    let changed = store.settled(&recovered.world, changed, settlement)?;
+    let changed = store.settled((&recovered.world, tick), changed, settlement)?;
     store.put(&recovered.world, &changed, tick)
 }

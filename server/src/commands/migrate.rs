@@ -115,7 +115,7 @@ impl Migration<'_> {
             before: (before, changed, settlement),
             ..
         } = plan;
-        let mut born = 0;
+        let (last, mut born) = (head.tick, 0);
         if !populations.is_empty() {
             let mut backend = start(self.backend, self.given, self.threads)?;
             born = populations::bear(&mut body, &populations, &mut *backend)?;
@@ -124,7 +124,7 @@ impl Migration<'_> {
         if before.has_characters() {
             // The new world reads them by name.
             let store = CharacterStore::open(self.folder, self.database.as_ref(), from)?;
-            let changed = store.settled(&before, changed, settlement)?;
+            let changed = store.settled((&before, last), changed, settlement)?;
             store.put(&before, &changed, head.tick)?;
             store.rename(&self.options.renames, head.tick)?;
         } else if self.given.has_characters() && self.database.is_none() {

@@ -108,7 +108,7 @@ pub fn recover(
 pub fn start_durability(
     folder: DataFolder,
     data: &DataOptions,
-    recovered: Recovered,
+    mut recovered: Recovered,
     threads: usize,
     feed: Option<Arc<Feed>>,
     lease: Option<Arc<LeaseValidity>>,
@@ -141,7 +141,7 @@ pub fn start_durability(
                 recovered.progress.from,
             )?;
             store.claim()?;
-            let rows = store.load(&recovered.world)?;
+            let rows = store.load_for(&mut recovered)?;
             (Some(Arc::new(store)), rows)
         }
     };

@@ -214,6 +214,10 @@ impl Store for FileStore {
         self.rewrite(&mut state, &all, tick)
     }
 
+    fn tick(&self) -> Result<u64> {
+        Ok(self.lock().tick)
+    }
+
     fn remove(&self, account: &str) -> Result<bool> {
         FileStore::remove(self, account)
     }

@@ -44,6 +44,10 @@ impl Store for PostgresStore {
         match self.0 {}
     }
 
+    fn tick(&self) -> Result<u64> {
+        match self.0 {}
+    }
+
     fn remove(&self, _: &str) -> Result<bool> {
         match self.0 {}
     }

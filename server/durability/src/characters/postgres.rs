@@ -161,19 +161,29 @@ impl Store for PostgresStore {
         rows.iter().map(pair).collect()
     }
 
-    /// The database has no use for the tick: each batch is a transaction, checked by the database.
-    fn put(&self, texts: &Texts, _tick: u64) -> Result<()> {
+    fn put(&self, texts: &Texts, tick: u64) -> Result<()> {
         if texts.is_empty() {
             return Ok(());
         }
         let world = &self.database.world;
         let (accounts, texts): (Vec<&String>, Vec<&String>) = texts.iter().unzip();
+        let tick = tick.cast_signed();
         self.run(async |transaction, claim| {
             check_claim(transaction, claim, world).await?;
             let values: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
                 [world, &accounts, &texts];
             transaction.execute(UPSERT, &values).await?;
+            transaction.execute(NOTE_TICK, &[world, &tick]).await?;
             Ok(())
+        })
+    }
+
+    fn tick(&self) -> Result<u64> {
+        let world = &self.database.world;
+        self.run(async |transaction, _| {
+            let row = transaction.query_opt(TICK, &[world]).await?;
+            let tick: Option<i64> = row.map(|row| row.try_get(0)).transpose()?;
+            Ok(tick.map_or(0, i64::cast_unsigned))
         })
     }
 
@@ -281,6 +291,7 @@ const TABLES: &str = "
         world text PRIMARY KEY,
         claims bigint NOT NULL
     );
+    ALTER TABLE myriad_worlds ADD COLUMN IF NOT EXISTS tick bigint NOT NULL DEFAULT 0;
     CREATE TABLE IF NOT EXISTS myriad_characters (
         world text,
         account text,
@@ -291,7 +302,9 @@ const RAISE: &str = "
     INSERT INTO myriad_worlds VALUES ($1, 1)
     ON CONFLICT (world) DO UPDATE SET claims = myriad_worlds.claims + 1
     RETURNING claims";
-const CLAIM: &str = "SELECT claims FROM myriad_worlds WHERE world = $1 FOR SHARE";
+const CLAIM: &str = "SELECT claims FROM myriad_worlds WHERE world = $1 FOR UPDATE";
+const NOTE_TICK: &str = "UPDATE myriad_worlds SET tick = greatest(tick, $2) WHERE world = $1";
+const TICK: &str = "SELECT tick FROM myriad_worlds WHERE world = $1";
 const SELECT: &str = "SELECT account, character::text FROM myriad_characters WHERE world = $1";
 const UPSERT: &str = "
     INSERT INTO myriad_characters

@@ -18,6 +18,8 @@ struct Numbers {
     entity: EntityId,
     /// A session's commands run in the order of their numbers.
     newest: u32,
+    /// Whether that is known: a server that has started again does not know what ran before.
+    is_known: bool,
     /// The client continues with these numbers where it comes back.
     continues: bool,
     /// It will once it has read the welcome, which may be lost: by that its numbers begin anew.
@@ -30,6 +32,7 @@ impl Numbers {
     const UNKNOWN: Numbers = Numbers {
         entity: EntityId::NONE,
         newest: 0,
+        is_known: false,
         continues: false,
         will_continue: false,
         has_continued: false,
@@ -64,16 +67,17 @@ impl ProcessedCommands {
         let has_continued = match how {
             Begin::Join => false,
             Begin::Resume => continues && before.continues,
-            Begin::Replace => continues,
+            Begin::Replace => continues && before.is_known,
         };
-        let is_known = has_continued || how == Begin::Join;
+        let is_first = how == Begin::Join;
         *numbers = Numbers {
             entity: match how {
                 Begin::Join => EntityId::NONE,
                 Begin::Resume | Begin::Replace => before.entity,
             },
             newest: if has_continued { before.newest } else { 0 },
-            continues: continues && is_known,
+            is_known: true,
+            continues: continues && (has_continued || is_first),
             will_continue: continues,
             has_continued,
         };
@@ -229,6 +233,23 @@ mod tests {
         assert_eq!(world.run(&[3, 200]), [3, 200]);
         assert_eq!(world.run(&[first]), [first]);
         assert_eq!(world.run(&[201, first + 1]), [first + 1]);
+    }
+
+    #[test]
+    fn a_server_that_has_started_again_lets_no_session_continue_with_numbers_that_it_does_not_know()
+    {
+        for how in [Begin::Resume, Begin::Replace] {
+            let config = world_file::parse("[limits]\nclients = 4", "test").unwrap();
+            let mut numbers = ProcessedCommands::new(&config);
+            numbers.own(CLIENT, entity(1));
+            numbers.begin(CLIENT, how, true);
+            assert_eq!(numbers.through(CLIENT), None);
+            let mut world = World(numbers);
+            world.0.confirm(CLIENT);
+            assert_eq!(world.run(&[1, 1]), [1]);
+            world.0.begin(CLIENT, how, true);
+            assert_eq!(world.0.through(CLIENT), Some(1));
+        }
     }
 
     #[test]
