@@ -35,7 +35,6 @@ use self::postgres::{Database, PostgresStore};
 use self::settlement::Settlement;
 use super::disk::{Disk, Folder};
 use super::folder::write;
-use super::recovered::Recovered;
 
 /// By account: its character as JSON.
 pub type Texts = BTreeMap<String, String>;
@@ -148,14 +147,9 @@ impl CharacterStore {
         Ok(())
     }
 
-    /// All characters for a recovered world. Where they were written after its last tick, for a
-    /// checkpoint that failed then, that tick does nothing to them any more.
-    pub fn load_for(&self, recovered: &mut Recovered) -> Result<ByAccount> {
-        if self.0.tick()? >= recovered.start.tick {
-            recovered.settlement = Settlement::default();
-            recovered.roster.characters.clear();
-        }
-        self.load(&recovered.world)
+    /// Whether they have what all ticks before this one have done to them.
+    pub fn is_settled(&self, tick: u64) -> Result<bool> {
+        Ok(self.0.tick()? >= tick)
     }
 
     /// The characters that records or the last tick before `tick` have changed. None where all are
@@ -166,7 +160,7 @@ impl CharacterStore {
         mut changed: BTreeMap<String, Character>,
         settlement: Settlement,
     ) -> Result<BTreeMap<String, Character>> {
-        if self.0.tick()? >= tick {
+        if self.is_settled(tick)? {
             return Ok(BTreeMap::new());
         }
         let stored = self.all()?;

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use anyhow::Result;
 use gpu_kernels::tick::VERSION;
 use gpu_kernels::{Snapshot, StageTimes, StateHash, TickOutput};
 use shared::WorldConfig;
 
 use super::ahead::Work;
 use super::characters::settlement::Settlement;
+use super::characters::{ByAccount, CharacterStore};
 use super::checkpoint::{Body, Head};
 use super::epoch::Epoch;
 use super::journal::Start;
@@ -43,6 +45,16 @@ pub struct Recovered {
 }
 
 impl Recovered {
+    /// All characters of a store. Where they were written after the last tick, for a checkpoint that
+    /// failed then, that tick does nothing to them any more.
+    pub fn load_characters(&mut self, store: &CharacterStore) -> Result<ByAccount> {
+        if store.is_settled(self.start.tick)? {
+            self.settlement = Settlement::default();
+            self.roster.characters.clear();
+        }
+        store.load(&self.world)
+    }
+
     /// A checkpoint of the world as it is, for a folder in which nothing follows it yet.
     pub fn into_stored(self) -> Stored {
         let mut snapshot = self.snapshot;

@@ -112,7 +112,7 @@ impl TickHost {
             false => (ByAccount::new(), None),
             true => {
                 let store = CharacterStore::new(characters.clone());
-                (store.load_for(&mut recovered)?, Some(Arc::new(store)))
+                (recovered.load_characters(&store)?, Some(Arc::new(store)))
             }
         };
         let roster = recovered.roster.clone();

@@ -141,7 +141,7 @@ pub fn start_durability(
                 recovered.progress.from,
             )?;
             store.claim()?;
-            let rows = store.load_for(&mut recovered)?;
+            let rows = recovered.load_characters(&store)?;
             (Some(Arc::new(store)), rows)
         }
     };
