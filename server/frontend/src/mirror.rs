@@ -7,7 +7,7 @@ mod part;
 pub mod rankings;
 pub mod things;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -37,7 +37,7 @@ pub struct SharedMirror(Arc<RwLock<Mirror>>);
 pub struct Mirror {
     layout: Layout,
     /// By slot: the names of players with living entities.
-    names: HashMap<u32, (EntityId, Name)>,
+    names: BTreeMap<u32, (EntityId, Name)>,
     masks: Masks,
     /// By kind: the columns it has.
     kinds: Vec<Columns>,
@@ -156,7 +156,7 @@ impl Mirror {
             },
             masks,
             kinds: schema.kind_columns(),
-            names: HashMap::new(),
+            names: BTreeMap::new(),
             entities: vec![empty; capacity],
             courses: vec![Courses::default(); capacity],
             rows: vec![0; capacity * schema.attributes.len()],

@@ -117,6 +117,8 @@ impl Directory {
         }
         let name = |(&entity, &client)| Some((entity, self.people.name(client)?.clone()));
         self.named = self.players.iter().filter_map(name).collect();
+        // The same clients are sent the same bytes, whatever the order of the map is.
+        self.named.sort_unstable_by_key(|(entity, _)| *entity);
         self.reserve(snapshot);
         let leaves_sent = Some(snapshot.tick);
         let resting = (0..)
