@@ -5,6 +5,7 @@ pub mod groups;
 pub mod masks;
 mod part;
 pub mod rankings;
+mod related;
 pub mod things;
 
 use std::collections::{BTreeMap, HashMap};

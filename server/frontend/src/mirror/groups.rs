@@ -1,13 +1,13 @@
 //! Members by their groups, for talk and for clients that see what members share. Worlds without
 //! groups have nothing of it.
 
-use std::collections::BTreeSet;
-
 use gpu_kernels::TickOutput;
 use shared::world::schema::Schema;
 use shared::{EntityId, EntityRef, Slot};
 
 use super::Mirror;
+use super::related::Related;
+use super::things::are_things;
 
 /// Who is a member of which groups, after a tick.
 pub struct Groups(Vec<Group>);
@@ -22,10 +22,8 @@ pub struct Group {
     shared: u64,
     /// By kind.
     are_things: Vec<bool>,
-    /// A group and a member of it, by slot.
-    pairs: BTreeSet<(u32, u32)>,
-    /// By slot: the living group of a member, or [`NOBODY`].
-    groups: Vec<u32>,
+    /// Members, and their living groups.
+    groups: Related,
     /// Groups whose members, or what they share, changed in this tick. Ascending.
     stirred: Vec<u32>,
 }
@@ -33,16 +31,14 @@ pub struct Group {
 impl Groups {
     /// `None` for a world without groups.
     pub fn of(schema: &Schema, shared: impl Fn(u16, &[u16]) -> u64) -> Option<Groups> {
-        let kinds = 0..u16::try_from(schema.kinds.len()).unwrap_or(u16::MAX);
-        let are_things: Vec<bool> = kinds.map(|kind| schema.is_thing(kind)).collect();
+        let are_things = are_things(schema);
         let groups = schema.groups.iter().map(|group| Group {
             name: schema.attributes[usize::from(group.column)].name.clone(),
             kind: group.kind,
             column: group.column,
             shared: shared(group.kind, &group.shared),
             are_things: are_things.clone(),
-            pairs: BTreeSet::new(),
-            groups: vec![NOBODY; schema.world.capacity as usize],
+            groups: Related::new(schema.world.capacity),
             stirred: vec![],
         });
         let groups: Vec<Group> = groups.collect();
@@ -79,14 +75,12 @@ impl Group {
 
     /// The group to which an entity belongs.
     pub fn of_member(&self, member: Slot) -> Option<Slot> {
-        let group = self.groups.get(member.index()).copied();
-        group.filter(|&group| group != NOBODY).map(Slot)
+        self.groups.owner(member)
     }
 
     /// The members of a group, by slot.
     pub fn members(&self, group: Slot) -> impl Iterator<Item = Slot> + '_ {
-        let pairs = self.pairs.range((group.0, 0)..=(group.0, u32::MAX));
-        pairs.map(|&(_, member)| Slot(member))
+        self.groups.of(group)
     }
 
     /// Whether the members of a group, or what they share, changed in this tick.
@@ -98,9 +92,9 @@ impl Group {
     fn take(&mut self, mirror: &Mirror, output: &TickOutput) {
         self.stirred.clear();
         for dead in &output.deaths {
-            self.unlink(dead.slot.0);
+            self.unlink(dead.slot);
             let members: Vec<Slot> = self.members(dead.slot).collect();
-            members.into_iter().for_each(|member| self.unlink(member.0));
+            members.into_iter().for_each(|member| self.unlink(member));
         }
         for birth in &output.births {
             if let Some(entity) = birth.entity
@@ -114,10 +108,10 @@ impl Group {
                 continue;
             }
             if columns.contains(&self.column) {
-                self.unlink(slot.0);
+                self.unlink(slot);
                 self.link(mirror, slot);
             } else if mirror.columns_to_send(slot) & self.shared != 0 {
-                self.stir(self.groups[slot.index()]);
+                self.stir(self.groups.owner(slot));
             }
         }
         self.stirred.sort_unstable();
@@ -126,14 +120,12 @@ impl Group {
 
     /// Finds all members anew, by the rest of the mirror.
     fn restore(&mut self, mirror: &Mirror) {
-        self.groups.fill(NOBODY);
-        self.pairs.clear();
-        for entry in mirror.entities.iter().filter(|entry| entry.is_alive) {
-            if entry.kind == self.kind {
-                self.link(mirror, entry.id.slot);
-            }
-        }
         self.stirred.clear();
+        let living = mirror.entities.iter().filter(|entry| entry.is_alive);
+        let members = living.filter(|entry| entry.kind == self.kind);
+        let pair = |member: Slot| Some((self.group(mirror, member)?.0, member.0));
+        let pairs = members.filter_map(|entry| pair(entry.id.slot)).collect();
+        self.groups.replace(pairs);
     }
 
     /// The living group of a living member.
@@ -146,24 +138,18 @@ impl Group {
 
     fn link(&mut self, mirror: &Mirror, member: Slot) {
         if let Some(group) = self.group(mirror, member) {
-            self.groups[member.index()] = group.0;
-            self.pairs.insert((group.0, member.0));
-            self.stir(group.0);
+            self.groups.link(group, member);
+            self.stir(Some(group));
         }
     }
 
-    fn unlink(&mut self, member: u32) {
-        let group = std::mem::replace(&mut self.groups[member as usize], NOBODY);
-        if group != NOBODY {
-            self.pairs.remove(&(group, member));
-            self.stir(group);
-        }
+    fn unlink(&mut self, member: Slot) {
+        let group = self.groups.unlink(member);
+        self.stir(group);
     }
 
-    fn stir(&mut self, group: u32) {
-        if group != NOBODY {
-            self.stirred.push(group);
-        }
+    fn stir(&mut self, group: Option<Slot>) {
+        self.stirred.extend(group.map(|group| group.0));
     }
 }
 
@@ -198,9 +184,6 @@ impl Mirror {
         }
     }
 }
-
-/// No slot.
-const NOBODY: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests;

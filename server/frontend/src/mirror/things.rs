@@ -1,7 +1,5 @@
 //! Things by their holders, for clients that see them. Worlds that show none have nothing of it.
 
-use std::collections::BTreeSet;
-
 use gpu_kernels::TickOutput;
 use shared::world::config::WorldConfig;
 use shared::world::schema::Schema;
@@ -9,6 +7,7 @@ use shared::world::shown::{Shown, ShownThings};
 use shared::{EntityId, EntityRef, Slot};
 
 use super::Mirror;
+use super::related::Related;
 
 /// Who holds which things, after a tick.
 pub struct Things {
@@ -19,10 +18,8 @@ pub struct Things {
     can_hold: Vec<Vec<bool>>,
     /// By kind.
     are_things: Vec<bool>,
-    /// A holder and a thing of it, by slot.
-    pairs: BTreeSet<(u32, u32)>,
-    /// By slot: the living holder of a thing, or [`NOBODY`].
-    holders: Vec<u32>,
+    /// Things, and their living holders.
+    holders: Related,
     /// Holders of whose things, directly or in other things, some came, went or changed in this
     /// tick. Ascending.
     stirred: Vec<u32>,
@@ -43,8 +40,7 @@ impl Things {
             column,
             can_hold: kinds().map(can_hold).collect(),
             are_things: are_things(schema),
-            pairs: BTreeSet::new(),
-            holders: vec![NOBODY; schema.world.capacity as usize],
+            holders: Related::new(schema.world.capacity),
             stirred: vec![],
         })
     }
@@ -67,18 +63,18 @@ impl Things {
 
     /// The things that an entity holds itself, by slot.
     pub fn held_by(&self, holder: Slot) -> impl Iterator<Item = Slot> + '_ {
-        let pairs = self.pairs.range((holder.0, 0)..=(holder.0, u32::MAX));
-        pairs.map(|&(_, thing)| Slot(thing))
+        self.holders.of(holder)
     }
 
     /// Applies a tick, which the rest of the mirror has applied.
     fn take(&mut self, mirror: &Mirror, output: &TickOutput) {
         self.stirred.clear();
         for dead in &output.deaths {
-            self.stir(dead.slot.0);
-            self.unlink(dead.slot.0);
-            let things: Vec<Slot> = self.held_by(dead.slot).collect();
-            things.into_iter().for_each(|thing| self.unlink(thing.0));
+            self.stir(dead.slot);
+            self.holders.unlink(dead.slot);
+            for thing in self.held_by(dead.slot).collect::<Vec<Slot>>() {
+                self.holders.unlink(thing);
+            }
         }
         for birth in &output.births {
             if let Some(entity) = birth.entity
@@ -96,13 +92,13 @@ impl Things {
                 .iter()
                 .any(|&column| usize::from(column) == self.column)
             {
-                self.stir(slot.0);
-                self.unlink(slot.0);
+                self.stir(slot);
+                self.holders.unlink(slot);
                 self.link(mirror, mirror.id(slot));
             } else {
                 let own = mirror.masks(slot);
                 if mirror.columns_to_send(slot) & (own.state | own.private) != 0 {
-                    self.stir(slot.0);
+                    self.stir(slot);
                 }
             }
         }
@@ -113,17 +109,15 @@ impl Things {
     /// Finds all holders anew, by the rest of the mirror.
     fn restore(&mut self, mirror: &Mirror) {
         self.stirred.clear();
-        self.holders.fill(NOBODY);
         let mut pairs = vec![];
         for entry in mirror.entities.iter().filter(|entry| entry.is_alive) {
             if self.are_things[usize::from(entry.kind)]
                 && let Some(holder) = self.holder(mirror, entry.id)
             {
-                self.holders[entry.id.slot.index()] = holder.0;
                 pairs.push((holder.0, entry.id.slot.0));
             }
         }
-        self.pairs = pairs.into_iter().collect();
+        self.holders.replace(pairs);
     }
 
     /// The living holder of a living thing.
@@ -139,26 +133,18 @@ impl Things {
 
     fn link(&mut self, mirror: &Mirror, thing: EntityId) {
         if let Some(holder) = self.holder(mirror, thing) {
-            self.holders[thing.slot.index()] = holder.0;
-            self.pairs.insert((holder.0, thing.slot.0));
-            self.stir(thing.slot.0);
-        }
-    }
-
-    fn unlink(&mut self, thing: u32) {
-        let holder = std::mem::replace(&mut self.holders[thing as usize], NOBODY);
-        if holder != NOBODY {
-            self.pairs.remove(&(holder, thing));
+            self.holders.link(holder, thing.slot);
+            self.stir(thing.slot);
         }
     }
 
     /// Notes an entity, and all that hold it. Each is of a kind before those that it holds, so they
     /// end.
-    fn stir(&mut self, slot: u32) {
-        let mut next = slot;
-        while next != NOBODY {
-            self.stirred.push(next);
-            next = self.holders[next as usize];
+    fn stir(&mut self, slot: Slot) {
+        let mut next = Some(slot);
+        while let Some(slot) = next {
+            self.stirred.push(slot.0);
+            next = self.holders.owner(slot);
         }
     }
 }
@@ -214,13 +200,11 @@ impl Mirror {
     }
 }
 
-fn are_things(schema: &Schema) -> Vec<bool> {
+/// By kind.
+pub(super) fn are_things(schema: &Schema) -> Vec<bool> {
     let kinds = 0..u16::try_from(schema.kinds.len()).unwrap_or(u16::MAX);
     kinds.map(|kind| schema.is_thing(kind)).collect()
 }
-
-/// No slot.
-const NOBODY: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests;

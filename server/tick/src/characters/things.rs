@@ -118,6 +118,10 @@ impl Characters {
 
 /// The clients to which a frame bears players, in the order of the births; `None` of another birth.
 fn newborn(world: &WorldConfig, frame: &Frame) -> Vec<Option<ClientRow>> {
+    if frame.commands.by_number()[usize::from(CommandKind::SPAWN.id())] == 0 {
+        // Most ticks bear nobody, and may have many commands.
+        return vec![];
+    }
     let births = frame.commands.iter();
     let births = births.filter(|command| {
         // Those of the world come after things.
