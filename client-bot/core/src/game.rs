@@ -794,7 +794,8 @@ impl Game {
         // A server that another one has named can be wrong, and the others still be there.
         let has_others = code == LossCode::Untrusted && self.address().is_some();
         // What it has given up may come through late, and take the session away from the game.
-        let is_own = code == LossCode::Closed(Close::Resumed)
+        let is_taken = matches!(code, LossCode::Closed(Close::Resumed | Close::Replaced));
+        let is_own = is_taken
             && self
                 .given_up
                 .take()

@@ -35,7 +35,7 @@ pub struct Ending {
 
 impl LossCode {
     /// By ascending number.
-    pub const ALL: [LossCode; 21] = [
+    pub const ALL: [LossCode; 22] = [
         LossCode::Closed(Close::Bye),
         LossCode::Closed(Close::Refused),
         LossCode::Closed(Close::Full),
@@ -52,6 +52,7 @@ impl LossCode {
         LossCode::Closed(Close::Unauthorized),
         LossCode::Closed(Close::Outdated),
         LossCode::Closed(Close::SchemaMismatch),
+        LossCode::Closed(Close::TooOften),
         LossCode::TimedOut,
         LossCode::Unreachable,
         LossCode::Untrusted,
@@ -91,6 +92,7 @@ impl LossCode {
                 Close::Unauthorized => "unauthorized",
                 Close::Outdated => "outdated",
                 Close::SchemaMismatch => "schema_mismatch",
+                Close::TooOften => "too_often",
             },
             LossCode::TimedOut => "timed_out",
             LossCode::Unreachable => "unreachable",
@@ -120,6 +122,7 @@ impl LossCode {
                 Close::Unauthorized => "the server does not accept the token",
                 Close::Outdated => "the game and the server have different versions",
                 Close::SchemaMismatch => "the game was made for another world",
+                Close::TooOften => "the account connects too often",
             },
             LossCode::TimedOut => "the server does not answer",
             LossCode::Unreachable => "the server cannot be reached",
@@ -137,7 +140,8 @@ impl LossCode {
                 | Close::TooSlow
                 | Close::Shutdown
                 | Close::Starting
-                | Close::Standby => true,
+                | Close::Standby
+                | Close::TooOften => true,
                 Close::Bye
                 | Close::Refused
                 | Close::Malformed

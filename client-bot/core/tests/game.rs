@@ -586,7 +586,10 @@ fn every_close_has_its_code_and_only_some_are_tried_again() {
                 panic!("{close:?}: {events:?}");
             };
             assert_eq!((*code, reason.as_str()), (LossCode::Closed(close), "why"));
-            let is_tried_again = matches!(close, Full | TooSlow | Shutdown | Starting | Standby);
+            let is_tried_again = matches!(
+                close,
+                Full | TooSlow | Shutdown | Starting | Standby | TooOften
+            );
             assert_eq!(retry_in.is_some(), is_tried_again, "{close:?}");
             assert_eq!(game.is_over(), !is_tried_again, "{close:?}");
         }
@@ -711,29 +714,26 @@ fn a_game_that_was_not_polled_does_not_blame_the_server() {
 
 #[test]
 fn a_game_comes_back_once_from_an_attempt_of_its_own_that_came_late() {
-    let mut game = welcomed(Duration::ZERO);
-    let silent = Duration::from_secs(10);
-    assert!(matches!(game.next_step(silent), Step::Close(..)));
-    let mut now = silent + Duration::from_secs(1);
-    let resumed = Welcome {
-        resumed: true,
-        ..welcome()
-    };
-    join(&mut game, now, &resumed, None);
-    // The connection that it has left resumes the session in its turn.
-    let elsewhere = || {
-        Ending::new(
-            Close::Resumed,
-            "the session was resumed elsewhere".to_owned(),
-        )
-    };
-    game.closed(elsewhere(), now);
-    assert!(!game.is_over());
-    now += Duration::from_secs(1);
-    join(&mut game, now, &resumed, None);
-    // This is another one, with its ticket.
-    game.closed(elsewhere(), now);
-    assert!(game.is_over());
+    // The connection that it has left resumes the session in its turn, or joins with the account.
+    for close in [Close::Resumed, Close::Replaced] {
+        let mut game = welcomed(Duration::ZERO);
+        let silent = Duration::from_secs(10);
+        assert!(matches!(game.next_step(silent), Step::Close(..)));
+        let mut now = silent + Duration::from_secs(1);
+        let resumed = Welcome {
+            resumed: true,
+            ..welcome()
+        };
+        join(&mut game, now, &resumed, None);
+        let elsewhere = || Ending::new(close, "it plays elsewhere".to_owned());
+        game.closed(elsewhere(), now);
+        assert!(!game.is_over(), "{close:?}");
+        now += Duration::from_secs(1);
+        join(&mut game, now, &resumed, None);
+        // This is another one.
+        game.closed(elsewhere(), now);
+        assert!(game.is_over(), "{close:?}");
+    }
 }
 
 #[test]

@@ -146,6 +146,8 @@ namespace Myriad
         Outdated = 14,
         /// The game was made for another world.
         SchemaMismatch = 15,
+        /// The account connects too often.
+        TooOften = 16,
         /// The server does not answer.
         TimedOut = 256,
         /// The server cannot be reached.

@@ -132,6 +132,8 @@ typedef enum MyriadLoss {
   MYRIAD_LOSS_OUTDATED = 14,
   // The game was made for another world.
   MYRIAD_LOSS_SCHEMA_MISMATCH = 15,
+  // The account connects too often.
+  MYRIAD_LOSS_TOO_OFTEN = 16,
   // The server does not answer.
   MYRIAD_LOSS_TIMED_OUT = 256,
   // The server cannot be reached.

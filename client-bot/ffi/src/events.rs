@@ -77,6 +77,8 @@ pub enum MyriadLoss {
     Outdated = 14,
     /// The game was made for another world.
     SchemaMismatch = 15,
+    /// The account connects too often.
+    TooOften = 16,
     /// The server does not answer.
     TimedOut = 256,
     /// The server cannot be reached.
@@ -109,6 +111,7 @@ impl From<LossCode> for MyriadLoss {
                 Close::Unauthorized => MyriadLoss::Unauthorized,
                 Close::Outdated => MyriadLoss::Outdated,
                 Close::SchemaMismatch => MyriadLoss::SchemaMismatch,
+                Close::TooOften => MyriadLoss::TooOften,
             },
             LossCode::TimedOut => MyriadLoss::TimedOut,
             LossCode::Unreachable => MyriadLoss::Unreachable,

@@ -21,6 +21,7 @@ CLOSES = {
     13: ("unauthorized", "the server does not accept the token", False),
     14: ("outdated", "the game and the server have different versions", False),
     15: ("schema_mismatch", "the game was made for another world", False),
+    16: ("too_often", "the account connects too often", True),
 }
 # What a client finds without a word of the server.
 TIMED_OUT = ("timed_out", "the server does not answer", True)

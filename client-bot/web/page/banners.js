@@ -25,6 +25,7 @@ const HINTS = {
   unauthorized: "Enter the token that you got from the operator.",
   outdated: "Get the version of the server.",
   schema_mismatch: "Load the page again: the world has another form now.",
+  too_often: "Something connects with this account again and again: perhaps another page.",
   timed_out: "Check your network.",
   unreachable: "Check your network, and whether the server runs.",
   untrusted: "Open the page by the name in the server's certificate.",

@@ -71,9 +71,8 @@ impl NotAdmitted {
         match self {
             NotAdmitted::Rejected(rejection) => rejection.close(),
             NotAdmitted::Banned { .. } => Close::Banned,
-            NotAdmitted::Guessing(_) | NotAdmitted::TooOften(_) | NotAdmitted::Crowded(_) => {
-                Close::Refused
-            }
+            NotAdmitted::TooOften(_) => Close::TooOften,
+            NotAdmitted::Guessing(_) | NotAdmitted::Crowded(_) => Close::Refused,
         }
     }
 }

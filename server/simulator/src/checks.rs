@@ -157,7 +157,8 @@ impl Simulation {
         let newest = view.newest();
         let world = self.history.iter().find(|(tick, _)| *tick == newest);
         let last = self.history.back().map_or(Tick(0), |last| last.0);
-        let Some((_, world)) = world.filter(|_| last.since(newest) <= LATE_TICKS) else {
+        let late_max = LATE_TICKS + schema.world.tick_hz / 2;
+        let Some((_, world)) = world.filter(|_| last.since(newest) <= late_max) else {
             return Err(format!(
                 "player {number} has tick {newest}, and the world {last}"
             ));
@@ -302,5 +303,6 @@ fn as_seen(schema: &Schema, placed: &Placed, is_own: bool) -> Placed {
 const THINGS: [(&str, usize); 2] = [("pouch", 4), ("gem", 12)];
 /// Of all chests at the start.
 const COINS: i64 = 400;
-/// A tick takes some time to a player.
+/// A tick takes some time to a player, beside the half second after which a server sends a datagram
+/// to a client that has no news.
 const LATE_TICKS: u32 = 5;

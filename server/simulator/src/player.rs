@@ -118,6 +118,11 @@ impl Player {
         self.is_gone = false;
     }
 
+    /// Whether it is not its first program that runs.
+    pub fn has_begun_again(&self) -> bool {
+        self.games > 1
+    }
+
     /// The tick that is known to be kept.
     pub fn kept_tick(&self) -> Option<Tick> {
         self.kept_tick

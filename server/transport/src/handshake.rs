@@ -186,6 +186,13 @@ fn check(
             ..refused("the server can't write its audit log: try again in a second".to_owned())
         });
     }
+    // Before the guard, which counts how often an account comes.
+    if !admission.is_open.load(Ordering::Relaxed) {
+        return Err(AdmissionError {
+            close: Close::Starting,
+            ..refused("the world is being recovered: try again in a second".to_owned())
+        });
+    }
     let (admitted, must_resume) = match admission.guard.admit(&credentials, address, now) {
         Err(NotAdmitted::Guessing(_)) if hello.resume.is_some() => {
             (admission.guard.admit_by_ticket(address, now), true)
@@ -203,13 +210,6 @@ fn check(
         is_guess_over: matches!(&reason, NotAdmitted::Guessing(_)),
         ..refused(reason.to_string())
     })?;
-    if !admission.is_open.load(Ordering::Relaxed) {
-        admission.guard.leave(address);
-        return Err(AdmissionError {
-            close: Close::Starting,
-            ..refused("the world is being recovered: try again in a second".to_owned())
-        });
-    }
     if admission.guard.clients() > admission.room.clients_max {
         admission.guard.leave(address);
         return Err(AdmissionError {

@@ -46,11 +46,13 @@ pub enum Close {
     Outdated = 14,
     /// The client accepts only a schema that is not the world's.
     SchemaMismatch = 15,
+    /// The account connects too often; the sentence states when it may again.
+    TooOften = 16,
 }
 
 impl Close {
     /// By ascending code.
-    pub const ALL: [Close; 16] = [
+    pub const ALL: [Close; 17] = [
         Close::Bye,
         Close::Refused,
         Close::Full,
@@ -67,6 +69,7 @@ impl Close {
         Close::Unauthorized,
         Close::Outdated,
         Close::SchemaMismatch,
+        Close::TooOften,
     ];
 
     pub const fn code(self) -> u32 {
@@ -203,7 +206,7 @@ mod tests {
             assert_eq!(u64::from(close.code()), code);
             assert_eq!(Close::from_code(code), Some(close));
         }
-        assert_eq!(Close::from_code(16), None);
+        assert_eq!(Close::from_code(17), None);
         assert_eq!(Close::from_code(u64::MAX), None);
     }
 

@@ -166,6 +166,7 @@ fn close_codes_are_those_of_the_code() {
         Close::Unauthorized => "Unauthorized",
         Close::Outdated => "Outdated",
         Close::SchemaMismatch => "SchemaMismatch",
+        Close::TooOften => "TooOften",
     };
     let expected = Close::ALL.map(|close| (name(close), close.code().into()));
     assert_table("| close code |", &expected);

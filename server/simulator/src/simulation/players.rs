@@ -1,6 +1,6 @@
 //! Players and their connections.
 
-use client_core::{Close, Ending, Event as GameEvent, Step};
+use client_core::{Close, Ending, Event as GameEvent, LossCode, Step};
 use quic::proto::ConnectionError;
 use transport::local_shard::ConnectionId;
 
@@ -63,6 +63,13 @@ impl Simulation {
                 GameEvent::Lost { code, reason, .. } => {
                     self.players[player].end_session();
                     self.note(format!("player {player} is lost: {code:?}, {reason}"));
+                    let own = &self.players[player];
+                    let is_replaced = code == LossCode::Closed(Close::Replaced);
+                    // A connection of its program before has come late, of which this one does not
+                    // know: the person joins again.
+                    if is_replaced && own.game.is_over() && own.has_begun_again() {
+                        self.plan_in(SECOND / 2, What::PlayerBack(player, false));
+                    }
                 }
                 GameEvent::Welcomed(entity) => {
                     self.note(format!("player {player} is welcomed as {entity}"));
