@@ -13,7 +13,7 @@
 //! | [`mod@logic`] | scripts: a command's cost, compiling, other scripts for a running world |
 //! | [`asking`] | questions of scripts: rankings, ways around walls, flow fields, things |
 //! | [`listen`] | content subscriptions: which clients are sent which changes |
-//! | [`keep`] | worlds that are kept: ticks at each level, during checkpoints, recovery |
+//! | [`keep`] | persistent worlds: ticks at each level, during checkpoints, recovery |
 //! | [`overlap`] | two ticks in flight against one at a time |
 //! | `primitives` | the tick's sort and scan against CUB's |
 

@@ -25,11 +25,11 @@ use crate::options::{at_least_one, threads};
 use crate::report::{Recorder, Report, Row};
 use folder::RunFolder;
 
-/// Worlds that are kept. Fails where a kept world, or its recovery, comes to another state
+/// Persistent worlds. Fails where one, or its recovery, comes to another state
 /// than one in memory.
 pub struct Keep;
 
-/// Worlds that are kept in a folder, against worlds in memory
+/// Persistent worlds, against worlds in memory
 ///
 /// Three parts. Levels: the server's loop at full rate, as in `fan-out`. Checkpoints: the
 /// same loop at its rate, without and with checkpoints. Recovery: the frames of `fight` are

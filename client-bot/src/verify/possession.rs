@@ -59,7 +59,7 @@ impl PossessionLog {
     }
 }
 
-/// Checks that each thing was one bot's at a time; each possession comes with its bot. A bot whose stream is full is told late that
+/// Checks that each thing was one bot's at a time; each possession comes with its bot. A bot whose stream is full learns late that
 /// another one has it.
 pub fn check_possessions(findings: &Findings, all: impl Iterator<Item = (Possession, usize)>) {
     let mut all: Vec<(Possession, usize)> = all.collect();

@@ -232,6 +232,14 @@ impl<'a> File<'a> {
     }
 }
 
+/// The pattern of an arm of a `match`, and its condition after `if`.
+pub fn guarded(pattern: &syn::Pat) -> (&syn::Pat, Option<&syn::Expr>) {
+    match pattern {
+        syn::Pat::Guard(guarded) => (&guarded.pat, Some(&guarded.guard)),
+        pattern => (pattern, None),
+    }
+}
+
 /// An identifier's text; `move` for `r#move`.
 pub fn name_of(ident: &proc_macro2::Ident) -> String {
     let name = ident.to_string();

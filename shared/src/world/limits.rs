@@ -156,7 +156,7 @@ impl Limits {
     pub fn apply(&self, schema: &mut Schema, notifications: Vec<NotificationSchema>) {
         if self.timed_commands == 0 {
             let is_engines = |c: &CommandSchema| c.kind <= CommandKind::DESPAWN;
-            // The server gives them, without putting them off.
+            // The server gives them, without delay.
             let is_for_accounts = |c: &CommandSchema| c.name.starts_with(PERSIST_PREFIX);
             let commands = &mut schema.commands;
             commands.retain(|c| c.is_given() || is_engines(c) || is_for_accounts(c));

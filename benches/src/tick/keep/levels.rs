@@ -131,7 +131,7 @@ pub fn quantile_ms(times: &[Duration], percent: usize) -> f64 {
 pub fn table(report: &Report, rows: &[&Row], out: &mut dyn Write) -> anyhow::Result<()> {
     title(
         out,
-        &format!("Ticks of worlds that are kept, on {}", report.place()),
+        &format!("Ticks of persistent worlds, on {}", report.place()),
     )?;
     let names = [
         "backend",

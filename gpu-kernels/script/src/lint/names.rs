@@ -14,7 +14,7 @@ use super::{
     UNUSED_CONSTANTS, UNUSED_FUNCTIONS, UNUSED_VARIABLES,
 };
 use crate::lower::{constant, is_comparison, strip};
-use crate::parse::{Function, Item, name_of};
+use crate::parse::{Function, Item, guarded, name_of};
 use scope::{Scopes, Variable};
 
 /// The names that texts use of each other.
@@ -212,10 +212,11 @@ impl Walk<'_, '_> {
             Expr::Match(select) => {
                 self.expression(&select.expr);
                 for arm in &select.arms {
-                    if let Some((_, guard)) = &arm.guard {
+                    let (pattern, guard) = guarded(&arm.pat);
+                    if let Some(guard) = guard {
                         self.expression(guard);
                     }
-                    self.pattern(&arm.pat);
+                    self.pattern(pattern);
                     self.perhaps(|walk| walk.expression(&arm.body));
                 }
             }

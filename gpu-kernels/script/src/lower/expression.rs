@@ -14,7 +14,7 @@ use super::statement::{CALL, is_change, is_text, strip};
 use super::{ALL_WORK_MAX, Checked, DEPTH_MAX, FIXED_RANGE, INSTRUCTIONS_MAX, Lower, WORK_MAX};
 use crate::diagnostic::one_of;
 use crate::ir::{Binary, Inst, Operand, Point, Unary};
-use crate::parse::{foreign, name_of};
+use crate::parse::{foreign, guarded, name_of};
 use crate::types::{Type, Value};
 
 impl<'a> Lower<'a> {
@@ -904,8 +904,9 @@ impl<'a> Lower<'a> {
         let mut truths = [false; 2];
         for arm in &select.arms {
             let (next, body) = (self.label(), self.label());
-            is_exhaustive |= self.pattern(&arm.pat, value, body)? && arm.guard.is_none();
-            if let (syn::Pat::Lit(literal), None) = (&arm.pat, &arm.guard)
+            let (pattern, guard) = guarded(&arm.pat);
+            is_exhaustive |= self.pattern(pattern, value, body)? && guard.is_none();
+            if let (syn::Pat::Lit(literal), None) = (pattern, guard)
                 && let syn::Lit::Bool(truth) = &literal.lit
             {
                 truths[usize::from(truth.value)] = true;
@@ -913,7 +914,7 @@ impl<'a> Lower<'a> {
             }
             self.emit(Inst::Jump(next));
             self.place(body);
-            if let Some((_, guard)) = &arm.guard {
+            if let Some(guard) = guard {
                 let guard = self.expression_of(guard, Type::Bool)?;
                 self.emit(Inst::JumpUnless(guard.operand(), next));
             }

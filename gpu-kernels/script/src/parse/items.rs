@@ -70,10 +70,14 @@ impl File<'_> {
 
     fn function(&self, item: syn::ItemFn) -> Result<Function, Box<Diagnostic>> {
         let signature = &item.sig;
+        let unsafety = match &signature.safety {
+            syn::Safety::Default => None,
+            safety => Some(safety.span()),
+        };
         let qualifiers = [
             signature.constness.map(|token| token.span()),
             signature.asyncness.map(|token| token.span()),
-            signature.unsafety.map(|token| token.span()),
+            unsafety,
             signature.abi.as_ref().map(|abi| abi.span()),
             signature.generics.lt_token.map(|token| token.span()),
             signature.generics.where_clause.as_ref().map(|w| w.span()),

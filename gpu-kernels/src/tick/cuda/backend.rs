@@ -342,8 +342,8 @@ impl CudaBackend {
                 let mut deliveries = std::mem::take(&mut out.deliveries);
                 let mut hearings = std::mem::take(&mut out.hearings);
                 let parts = &mut self.parts;
-                let (told, heard) = (&mut deliveries, &mut hearings);
-                let finished = finish_parts(&mut self.crew, parts, tick, out, told, heard);
+                let (delivered, heard) = (&mut deliveries, &mut hearings);
+                let finished = finish_parts(&mut self.crew, parts, tick, out, delivered, heard);
                 let added = self.edited.apply(out);
                 let hash = out.hash.parts.get_mut(part::TRACKS);
                 if let (Ok(_), Some(hash)) = (&finished, hash) {
