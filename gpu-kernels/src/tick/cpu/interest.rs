@@ -31,6 +31,7 @@ use cover::{Cover, NumberSet};
 use device::cpu::lanes::Words;
 use gather::{Candidates, Viewpoint, tiers};
 use hearings::HearingScratch;
+use neighbours::Runs;
 use stirs::Stirs;
 use views::{Views, slot_of, word};
 
@@ -68,6 +69,8 @@ pub struct Interest {
     behind_count: usize,
     /// Per client: the number of its deliveries.
     owed: Vec<u32>,
+    /// Per client: its deliveries in ticks that deliver whole neighbourhoods.
+    runs: Vec<Runs>,
     /// One for each part of the work.
     scratch: Vec<Scratch>,
     /// The maximum number of a client's hearings in a tick.
@@ -148,6 +151,7 @@ impl Interest {
             behind: vec![false; clients],
             behind_count: 0,
             owed: vec![],
+            runs: vec![],
             scratch: (0..Workers::parts_max(threads))
                 .map(|_| Scratch::new(config))
                 .collect(),
@@ -164,14 +168,6 @@ impl Interest {
         // A segment begins with a task of its own.
         let room = self.scratch.len() + parts;
         self.scratch.resize_with(room, || Scratch::new(config));
-    }
-
-    /// The clients of each part of the work.
-    fn client_ranges(&self, workers: &Workers, grain: usize) -> Vec<Range<usize>> {
-        match self.cuts.parts() {
-            1 => ranges(self.used, workers.parts_of(self.used, grain)).collect(),
-            _ => self.cut_ranges().collect(),
-        }
     }
 
     /// Makes an empty segment for each part.
@@ -244,25 +240,19 @@ impl Interest {
             merge,
         };
         grow(&mut self.owed, self.used);
-        let found = match self.visible_max {
-            0 if !self.sees_whole_neighbourhoods(input) => None,
-            0 => self.copy_neighbours(workers, input),
-            _ => Some(self.see(workers, input)),
-        };
-        if let Some(parts) = found {
-            let served = self.publish_offsets(workers, &parts, out, counts);
-            if self.visible_max > 0 {
-                self.settle(served, &parts, state);
-            }
-            for (segment, part) in out.segments.iter_mut().zip(&mut self.scratch) {
-                state.add(part::KNOWN, part.compared.hash());
-                part.compared.exchange(&mut segment.items);
-            }
-        } else {
+        if self.visible_max == 0 {
             self.count_changed(workers, input);
             let segments: Vec<Range<usize>> = self.cut_ranges().collect();
             let served = self.publish_offsets(workers, &segments, out, counts);
             self.enumerate_changed(workers, input, served, out);
+        } else {
+            let parts = self.see(workers, input);
+            let served = self.publish_offsets(workers, &parts, out, counts);
+            self.settle(served, &parts, state);
+            for (segment, part) in out.segments.iter_mut().zip(&mut self.scratch) {
+                state.add(part::KNOWN, part.compared.hash());
+                part.compared.exchange(&mut segment.items);
+            }
         }
         if self.cuts.parts() > 1 && Cuts::follow_after(tick) {
             let views = self.cut_views();

@@ -24,7 +24,8 @@ pub struct Merge {
     /// One for each part of the work.
     ledgers: Vec<Ledger>,
     /// The merged changes, part after part, before they are packed together.
-    merged: Merged,
+    keys: Vec<u32>,
+    values: Vec<i32>,
     /// By slot: the stamp of the last change that clients may see.
     changed: Vec<u32>,
     /// Counts the ticks run here, whatever the tick's number.
@@ -78,54 +79,6 @@ struct Ledger {
     hash: Vec<u64>,
 }
 
-/// Changes of entities, with room for more behind those of each part.
-#[derive(Default)]
-struct Merged {
-    slots: Vec<u32>,
-    /// By entity: the start of its changes, from the part's first one on.
-    starts: Vec<u32>,
-    columns: Vec<u16>,
-    values: Vec<i32>,
-}
-
-/// The room of one part for its changes.
-struct MergedPart<'a> {
-    slots: &'a mut [u32],
-    starts: &'a mut [u32],
-    columns: &'a mut [u16],
-    values: &'a mut [i32],
-}
-
-impl Merged {
-    fn grow(&mut self, n: usize) {
-        grow(&mut self.slots, n);
-        grow(&mut self.starts, n);
-        grow(&mut self.columns, n);
-        grow(&mut self.values, n);
-    }
-
-    fn all(&mut self) -> MergedPart<'_> {
-        MergedPart {
-            slots: &mut self.slots,
-            starts: &mut self.starts,
-            columns: &mut self.columns,
-            values: &mut self.values,
-        }
-    }
-}
-
-impl<'a> MergedPart<'a> {
-    /// Takes the room for the next `n` changes off.
-    fn take(&mut self, n: usize) -> MergedPart<'a> {
-        MergedPart {
-            slots: take(&mut self.slots, n),
-            starts: take(&mut self.starts, n),
-            columns: take(&mut self.columns, n),
-            values: take(&mut self.values, n),
-        }
-    }
-}
-
 /// One thread's share: whole groups.
 struct Share<'a> {
     groups: Range<usize>,
@@ -135,7 +88,8 @@ struct Share<'a> {
     ledger: &'a mut Ledger,
     rows: &'a mut [i32],
     changed: &'a mut [u32],
-    merged: MergedPart<'a>,
+    merged_keys: &'a mut [u32],
+    merged_values: &'a mut [i32],
     result: &'a mut ShareResult,
 }
 
@@ -180,7 +134,8 @@ impl Merge {
                 halves: schema.attributes.iter().map(|a| Half::of(a.ty)).collect(),
                 wide_bounds: schema.wide_bounds(),
             },
-            merged: Merged::default(),
+            keys: vec![],
+            values: vec![],
             changed: vec![0; schema.world.capacity as usize],
             stamp: 0,
             changed_entities: 0,
@@ -264,7 +219,8 @@ impl Merge {
             .group(workers, &lists, group.count, group_of, &mut self.starts);
         let parts = workers.parts_of(n, UPDATES_GRAIN);
         let cuts = cuts(&self.starts, parts);
-        self.merged.grow(n);
+        grow(&mut self.keys, n);
+        grow(&mut self.values, n);
         let mut results = vec![ShareResult::default(); parts];
         while self.ledgers.len() < parts {
             self.ledgers.push(Ledger::new(group.slots, state.columns));
@@ -280,7 +236,8 @@ impl Merge {
         let mut buffers = Buffers {
             rows: &mut state.rows,
             changed: &mut self.changed,
-            merged: self.merged.all(),
+            keys: &mut self.keys,
+            values: &mut self.values,
         };
         let ledgers = self.ledgers.iter_mut().zip(&mut results);
         let shares = cuts.windows(2).zip(ledgers).map(|(cut, (ledger, result))| {
@@ -299,7 +256,7 @@ impl Merge {
         self.several.sort_unstable();
         self.several.dedup();
         let firsts = cuts.iter().map(|&group| self.starts[group] as usize);
-        self.pack(workers, firsts, &results, changes);
+        self.pack(workers, state.columns, firsts, &results, changes);
         counts.changes = changes.values.len() as u64;
     }
 
@@ -324,6 +281,7 @@ impl Merge {
     fn pack(
         &self,
         workers: &Workers,
+        columns: usize,
         firsts: impl Iterator<Item = usize>,
         results: &[ShareResult],
         out: &mut Changes,
@@ -334,41 +292,40 @@ impl Merge {
         out.offsets.resize(entities + 1, 0);
         out.columns.resize(changes, 0);
         out.values.resize(changes, 0);
-        out.offsets[entities] = changes as u32;
-        let mut rest = MergedPart {
-            slots: &mut out.slots[..],
-            starts: &mut out.offsets[..],
-            columns: &mut out.columns[..],
-            values: &mut out.values[..],
-        };
+        let (mut slots, mut offsets) = (&mut out.slots[..], &mut out.offsets[..]);
+        let (mut out_columns, mut out_values) = (&mut out.columns[..], &mut out.values[..]);
+        let width = Reciprocal::of(columns as u32);
         let mut first = 0;
         let mut tasks = Vec::with_capacity(results.len());
-        for (
-            at,
-            &ShareResult {
-                changes, entities, ..
-            },
-        ) in firsts.zip(results)
-        {
-            let to = MergedPart {
-                slots: take(&mut rest.slots, entities),
-                starts: take(&mut rest.starts, entities),
-                columns: take(&mut rest.columns, changes),
-                values: take(&mut rest.values, changes),
-            };
-            tasks.push((at, to, first));
-            first += changes as u32;
+        for (at, result) in firsts.zip(results) {
+            tasks.push((
+                &self.keys[at..at + result.changes],
+                &self.values[at..at + result.changes],
+                take(&mut slots, result.entities),
+                take(&mut offsets, result.entities),
+                take(&mut out_columns, result.changes),
+                take(&mut out_values, result.changes),
+                first,
+            ));
+            first += result.changes as u32;
         }
-        let from = &self.merged;
-        workers.run(tasks, |(at, to, first)| {
-            let (entities, changes) = (to.slots.len(), to.values.len());
-            to.slots.copy_from_slice(&from.slots[at..at + entities]);
-            for (to, start) in to.starts.iter_mut().zip(&from.starts[at..at + entities]) {
-                *to = first + start;
-            }
-            to.columns.copy_from_slice(&from.columns[at..at + changes]);
-            to.values.copy_from_slice(&from.values[at..at + changes]);
-        });
+        offsets[0] = changes as u32;
+        workers.run(
+            tasks,
+            |(keys, values, slots, offsets, out_columns, out_values, first)| {
+                out_values.copy_from_slice(values);
+                let mut entity = 0;
+                for (i, &key) in keys.iter().enumerate() {
+                    let (slot, column) = width.divide_with_rest(key);
+                    if i == 0 || slots[entity - 1] != slot {
+                        slots[entity] = slot;
+                        offsets[entity] = first + i as u32;
+                        entity += 1;
+                    }
+                    out_columns[i] = column as u16;
+                }
+            },
+        );
     }
 }
 
@@ -376,7 +333,8 @@ impl Merge {
 struct Buffers<'a> {
     rows: &'a mut [i32],
     changed: &'a mut [u32],
-    merged: MergedPart<'a>,
+    keys: &'a mut [u32],
+    values: &'a mut [i32],
 }
 
 impl<'a> Buffers<'a> {
@@ -398,7 +356,8 @@ impl<'a> Buffers<'a> {
             first_slot,
             rows: take(&mut self.rows, slots * fold.columns.rules.len()),
             changed: take(&mut self.changed, slots),
-            merged: self.merged.take(updates.len()),
+            merged_keys: take(&mut self.keys, updates.len()),
+            merged_values: take(&mut self.values, updates.len()),
             ledger,
             result,
             groups,
@@ -513,14 +472,10 @@ impl Fold<'_> {
                     continue;
                 }
                 *row = after;
-                if slot != last_slot {
-                    share.merged.slots[result.entities] = slot as u32;
-                    share.merged.starts[result.entities] = result.changes as u32;
-                    result.entities += 1;
-                }
-                share.merged.columns[result.changes] = column as u16;
-                share.merged.values[result.changes] = after;
+                share.merged_keys[result.changes] = key;
+                share.merged_values[result.changes] = after;
                 result.changes += 1;
+                result.entities += usize::from(slot != last_slot);
                 last_slot = slot;
                 if self.columns.visible[column] {
                     let changed = &mut share.changed[slot - share.first_slot];

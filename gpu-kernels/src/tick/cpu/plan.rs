@@ -109,12 +109,8 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
             "bucket index and its sort",
             slots * (16 + 20 + 4 + 12 + 4 + 12 + 8 * hides),
         ),
-        ("clients' offsets", clients * (8 + 4)),
-        // Of two ticks; without known sets, also of parts of the clients.
-        (
-            "deliveries",
-            limits.deliveries_per_tick * (2 + u64::from(world.visible_max == 0)) * 4,
-        ),
+        ("clients' offsets and runs", clients * (8 + 4 + 24)),
+        ("deliveries", limits.deliveries_per_tick * 2 * 4),
         ("first updates", slots * columns * 8 * causes),
         (
             "notifications",

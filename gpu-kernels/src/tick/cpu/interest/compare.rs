@@ -2,12 +2,10 @@
 
 use shared::ClientRow;
 
-use super::changed::copy_run;
 use super::views::{Views, has_changed, slot_of, tier_of, word};
 use crate::tick::output::Delivery;
 use crate::tick::state;
 use device::HostVec;
-use device::plain::items_mut;
 
 /// The deliveries of one part of the clients.
 #[derive(Default)]
@@ -66,20 +64,6 @@ impl Compared {
             }
         }
         (self.len - start) as u32
-    }
-
-    /// Appends updates of entities that follow each other in some runs of `slots`, as (start, end).
-    /// Returns their number.
-    #[inline]
-    pub fn append_runs(&mut self, slots: &[u32], runs: [(u32, u32); 3]) -> u32 {
-        let n = runs.iter().map(|run| run.1 - run.0).sum::<u32>();
-        self.make_room(n as usize);
-        let entries = items_mut(&mut self.deliveries);
-        for (start, end) in runs {
-            copy_run(entries, self.len, slots, start as usize..end as usize);
-            self.len += (end - start) as usize;
-        }
-        n
     }
 
     /// Changes a known set, which has `count` words, by entities that it has or not from now on:

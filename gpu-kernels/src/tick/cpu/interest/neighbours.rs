@@ -1,58 +1,72 @@
 //! A shortcut for the thesis's own case (3.5): the world is flat, every entity changed, and
 //! each client perceives its bucket and the neighbouring ones. The deliveries are then a
-//! few whole runs of the index, which are copied as they are found.
-
-use std::ops::Range;
+//! few whole runs of the index, found once to count them and reused to copy them.
 
 use shared::InterestMode;
 
-use super::{CLIENTS_GRAIN, Input, Interest};
-use device::cpu::{Workers, take};
+use super::changed::copy_run;
+use super::{CLIENTS_GRAIN, Input, Interest, client_parts};
+use crate::tick::output::Deliveries;
+use device::cpu::{Workers, grow, ranges, take};
+use device::plain::items_mut;
+
+/// A client's deliveries: a run of the index for each row of buckets, as (start,
+/// end). At the world's edge one is empty.
+pub type Runs = [(u32, u32); 3];
 
 impl Interest {
-    pub(super) fn sees_whole_neighbourhoods(&self, input: Input<'_>) -> bool {
+    pub(super) fn tells_whole_neighbourhoods(&self, input: Input<'_>) -> bool {
         self.mode == InterestMode::Buckets
             && self.dimensions == 2
             && self.observers_per_client == 1
             && input.merge.all_changed(input.state)
     }
 
-    /// Collects each client's deliveries. Returns the clients of each part of the work; `None` if one
-    /// has so many deliveries that they have to be counted first, as not all clients may be served.
-    pub(super) fn copy_neighbours(
-        &mut self,
-        workers: &Workers,
-        input: Input<'_>,
-    ) -> Option<Vec<Range<usize>>> {
-        let parts = self.client_ranges(workers, CLIENTS_GRAIN);
-        let most = 2 * self.deliveries_max as usize / parts.len().max(1);
+    pub(super) fn count_neighbours(&mut self, workers: &Workers, input: Input<'_>) {
+        grow(&mut self.runs, self.used);
         let mut owed = std::mem::take(&mut self.owed);
-        let mut scratch = std::mem::take(&mut self.scratch);
-        let mut is_full = vec![false; parts.len()];
+        let mut runs = std::mem::take(&mut self.runs);
         let shared = &*self;
-        let mut rest = &mut owed[..];
-        let tasks = parts.iter().cloned().zip(&mut scratch).zip(&mut is_full);
-        let tasks = tasks.map(|((clients, scratch), is_full)| {
-            let owed = take(&mut rest, clients.len());
-            (clients, &mut scratch.compared, owed, is_full)
+        let parts = workers.parts_of(self.used, CLIENTS_GRAIN);
+        let (mut rest, mut rest_runs) = (&mut owed[..], &mut runs[..]);
+        let tasks = ranges(self.used, parts).map(|range| {
+            let n = range.len();
+            (range, take(&mut rest, n), take(&mut rest_runs, n))
         });
-        workers.run(tasks.collect(), |(clients, out, owed, is_full)| {
-            let slots = input.index.slots();
-            out.clear();
-            for (client, owed) in clients.zip(owed) {
-                let place = shared.places(client, input.state).next();
-                let runs = place.map_or(<[_; 3]>::default(), |place| {
-                    input.index.ranges_around(place.center)
-                });
-                *owed = out.append_runs(slots, runs);
-                if out.as_slice().len() > most {
-                    *is_full = true;
-                    break;
-                }
+        workers.run(tasks.collect(), |(range, owed, runs)| {
+            for ((client, owed), runs) in range.zip(owed).zip(runs) {
+                *runs = shared.runs(client, input);
+                *owed = runs.iter().map(|run| run.1 - run.0).sum();
             }
         });
         self.owed = owed;
-        self.scratch = scratch;
-        is_full.iter().all(|is_full| !is_full).then_some(parts)
+        self.runs = runs;
+    }
+
+    fn runs(&self, client: usize, input: Input<'_>) -> Runs {
+        let place = self.places(client, input.state).next();
+        place.map_or(Runs::default(), |place| {
+            input.index.ranges_around(place.center)
+        })
+    }
+
+    pub(super) fn copy_neighbours(
+        &self,
+        workers: &Workers,
+        served: usize,
+        input: Input<'_>,
+        out: &mut Deliveries,
+    ) {
+        let parts = workers.parts_of(served, CLIENTS_GRAIN);
+        let tasks = client_parts(served, parts, out);
+        let slots = input.index.slots();
+        workers.run(tasks, |(range, entries)| {
+            let entries = items_mut(entries);
+            let mut next = 0;
+            for &(start, end) in self.runs[range].iter().flatten() {
+                copy_run(entries, next, slots, start as usize..end as usize);
+                next += (end - start) as usize;
+            }
+        });
     }
 }

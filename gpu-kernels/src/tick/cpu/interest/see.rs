@@ -37,7 +37,10 @@ impl Interest {
         self.write_words(workers, input);
         self.find_stirs(workers, input);
         let grain = (VIEWS_GRAIN / self.visible_max).clamp(1, CLIENTS_GRAIN);
-        let parts = self.client_ranges(workers, grain);
+        let parts: Vec<Range<usize>> = match self.cuts.parts() {
+            1 => ranges(self.used, workers.parts_of(self.used, grain)).collect(),
+            _ => self.cut_ranges().collect(),
+        };
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut known = std::mem::take(&mut self.known);
         let mut owed = std::mem::take(&mut self.owed);
