@@ -249,7 +249,7 @@ mod tests {
             .filter(|code| code.is_worth_a_retry())
             .map(LossCode::name)
             .collect();
-        let expected = "full too_slow shutdown starting standby timed_out unreachable \
+        let expected = "full too_slow shutdown starting standby too_often timed_out unreachable \
                         name_not_found other";
         assert_eq!(worth.join(" "), expected);
     }
@@ -267,7 +267,7 @@ mod tests {
         let bare = Ending::closed(Close::Outdated.code().into(), "[version=13]");
         assert_eq!(bare.reason, LossCode::Closed(Close::Outdated).words());
         assert!(bare.update.is_some());
-        for code in [16, 256, 258, u64::MAX] {
+        for code in [17, 256, 258, u64::MAX] {
             assert_eq!(Ending::closed(code, "").code, LossCode::Other);
         }
     }
