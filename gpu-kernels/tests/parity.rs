@@ -41,7 +41,7 @@ fn random_worlds_agree_with_the_oracle_after_every_tick() {
     };
     let Range { start, end } = seeds();
     let middle = start.midpoint(end);
-    // It takes longer than all other tests together, so it has two threads.
+    // No test takes longer, and at the end it would have a core to itself: so it has two threads.
     let worlds = thread::scope(|scope| {
         let first = scope.spawn(|| check(start..middle));
         check(middle..end) + first.join().unwrap()

@@ -42,7 +42,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             number(Some(row.total_ms)),
             rounded(direct.map(|direct| direct.total_ms / row.total_ms)),
             row.cell("notices"),
-            rounded(subscribed.map(|(asked, delivered)| asked + delivered)),
+            rounded(subscribed.map(|(asked, let_in)| asked + let_in)),
         ];
         line(out, &cells)?;
     }
