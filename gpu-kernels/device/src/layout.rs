@@ -231,13 +231,19 @@ impl Header {
 
     /// A structure, after those that it has as fields.
     pub fn structure<T: Described>(mut self) -> Header {
+        self.write(T::structure());
+        self
+    }
+
+    // Apart from the above, which is compiled for each structure.
+    fn write(&mut self, structure: Structure) {
         let Structure {
             name,
             docs,
             fields,
             bytes,
             align,
-        } = T::structure();
+        } = structure;
         let out = &mut self.text;
         out.push('\n');
         for line in docs.lines() {
@@ -260,7 +266,6 @@ impl Header {
             let all: Vec<String> = some.iter().map(equal).collect();
             let _ = writeln!(out, "static_assert({}, \"as in Rust\");", all.join(" && "));
         }
-        self
     }
 
     /// The whole text, with its own hash as `hash_name`.

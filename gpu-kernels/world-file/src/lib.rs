@@ -53,6 +53,7 @@ mod check;
 mod collections;
 mod commands;
 mod compile;
+mod deserializer;
 mod doors;
 mod engine;
 mod error;

@@ -1,5 +1,5 @@
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use thiserror::Error;
@@ -73,14 +73,26 @@ impl Workers {
     }
 
     /// Runs each task, in parallel if there are several.
-    pub fn run<T: Send>(&self, mut tasks: Vec<T>, work: impl Fn(T) + Send + Sync) {
+    pub fn run<T: Send>(&self, tasks: Vec<T>, work: impl Fn(T) + Send + Sync) {
         match &self.pool {
             Some(pool) if tasks.len() > 1 => {
-                pool.install(|| tasks.into_par_iter().with_max_len(1).for_each(work));
+                let n = tasks.len();
+                let tasks = Mutex::new(tasks.into_iter());
+                run_times(pool, n, &|| {
+                    let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
+                    if let Some(task) = task {
+                        work(task);
+                    }
+                });
             }
-            _ => tasks.drain(..).for_each(work),
+            _ => tasks.into_iter().for_each(work),
         }
     }
+}
+
+// The pool's own code is large, and would be compiled for each kind of task.
+fn run_times(pool: &rayon::ThreadPool, n: usize, work: &(dyn Fn() + Sync)) {
+    pool.install(|| (0..n).into_par_iter().with_max_len(1).for_each(|_| work()));
 }
 
 /// Splits `0..items` into `parts` even ranges.
