@@ -76,10 +76,15 @@ impl Workers {
     pub fn run<T: Send>(&self, tasks: Vec<T>, work: impl Fn(T) + Send + Sync) {
         match &self.pool {
             Some(pool) if tasks.len() > 1 => {
-                let n = tasks.len();
-                let tasks = Mutex::new(tasks.into_iter());
-                run_times(pool, n, &|| {
-                    let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let tasks: Vec<_> = tasks
+                    .into_iter()
+                    .map(|task| Mutex::new(Some(task)))
+                    .collect();
+                run_indices(pool, tasks.len(), &|i| {
+                    let task = tasks[i]
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .take();
                     if let Some(task) = task {
                         work(task);
                     }
@@ -90,9 +95,10 @@ impl Workers {
     }
 }
 
-// The pool's own code is large, and would be compiled for each kind of task.
-fn run_times(pool: &rayon::ThreadPool, n: usize, work: &(dyn Fn() + Sync)) {
-    pool.install(|| (0..n).into_par_iter().with_max_len(1).for_each(|_| work()));
+// The pool's own code is large, and would be compiled for each kind of task. A thread mostly gets
+// indices that are neighbours, and so finds in its cache what an earlier stage left there.
+fn run_indices(pool: &rayon::ThreadPool, n: usize, work: &(dyn Fn(usize) + Sync)) {
+    pool.install(|| (0..n).into_par_iter().with_max_len(1).for_each(work));
 }
 
 /// Splits `0..items` into `parts` even ranges.
