@@ -53,7 +53,6 @@ mod check;
 mod collections;
 mod commands;
 mod compile;
-mod deserializer;
 mod doors;
 mod engine;
 mod error;

@@ -12,6 +12,13 @@ pub(super) enum Mended {
     Replaced,
 }
 
+/// Whether the innermost value at a place is a date.
+pub(super) fn is_date(value: &mut Spanned<DeValue<'_>>, place: usize) -> bool {
+    let path = path_to(value, place);
+    path.and_then(|path| at(value, &path))
+        .is_some_and(|value| matches!(value, DeValue::Datetime(_)))
+}
+
 /// Removes what is wrong at a place; where a key must be there, another value stands in.
 pub(super) fn stand_in(value: &mut Spanned<DeValue<'_>>, place: usize, message: &str) -> Mended {
     let missing = message.strip_prefix("missing field `");

@@ -3,12 +3,11 @@
 
 use serde::Deserialize;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use super::check::{Problem, Problems};
-use super::deserializer::Value;
 use super::lines::Lines;
-use super::mend::{Mended, drop_around, drop_item, stand_in};
+use super::mend::{Mended, drop_around, drop_item, is_date, stand_in};
 use super::shape::{Format, plain, unknown_key};
 use super::{collections, raw, things};
 
@@ -94,13 +93,17 @@ impl Reader<'_> {
         let mut is_lost = false;
         for round in 0..PROBLEMS_MAX {
             let start = rest.span().start;
-            let error = match T::deserialize(Value::Written(rest.clone())) {
+            let error = match T::deserialize(ValueDeserializer::from(rest.clone())) {
                 Ok(part) if round == 0 => return Some(part),
                 Ok(_) => break,
                 Err(error) => error,
             };
             let place = error.span().map_or(start, |span| span.start);
-            let message = plain(error.message(), Format::Toml);
+            let mut message = plain(error.message(), Format::Toml);
+            if is_date(&mut rest, place) {
+                // To serde, a date is a map.
+                message = message.replace("found a table", "found a date");
+            }
             if !self.note(place, message) {
                 return None;
             }
@@ -112,7 +115,7 @@ impl Reader<'_> {
         }
         match is_lost {
             true => None,
-            false => T::deserialize(Value::Written(kept)).ok(),
+            false => T::deserialize(ValueDeserializer::from(kept)).ok(),
         }
     }
 

@@ -46,6 +46,11 @@ fn reworded(error: &str, format: Format) -> Option<String> {
             None => format!("unknown key `{}", rest.replace("fields", "keys")),
         });
     }
+    match error {
+        "wanted string or table" => return Some("expected a string".to_owned()),
+        "integer number overflowed" => return Some("the number is too large".to_owned()),
+        _ => {}
+    }
     // What was found may be any text, also one with these words.
     let (found, expected) = error.rsplit_once(", expected ")?;
     if let Some(variant) = found.strip_prefix("unknown variant ") {
@@ -149,10 +154,8 @@ mod tests {
 
     use serde::Deserialize;
     use serde::de::DeserializeOwned;
-    use toml::de::DeValue;
 
     use super::*;
-    use crate::deserializer::Value;
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -176,8 +179,8 @@ mod tests {
     }
 
     fn toml<T: DeserializeOwned + std::fmt::Debug>(value: &str) -> String {
-        let value = DeValue::parse(value).unwrap();
-        let error = T::deserialize(Value::Written(value)).unwrap_err();
+        let text = format!("a = {value}");
+        let error = toml::from_str::<BTreeMap<String, T>>(&text).unwrap_err();
         plain(error.message(), Format::Toml)
     }
 
