@@ -1,5 +1,5 @@
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use thiserror::Error;
@@ -73,32 +73,14 @@ impl Workers {
     }
 
     /// Runs each task, in parallel if there are several.
-    pub fn run<T: Send>(&self, tasks: Vec<T>, work: impl Fn(T) + Send + Sync) {
+    pub fn run<T: Send>(&self, mut tasks: Vec<T>, work: impl Fn(T) + Send + Sync) {
         match &self.pool {
             Some(pool) if tasks.len() > 1 => {
-                let tasks: Vec<_> = tasks
-                    .into_iter()
-                    .map(|task| Mutex::new(Some(task)))
-                    .collect();
-                run_indices(pool, tasks.len(), &|i| {
-                    let task = tasks[i]
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .take();
-                    if let Some(task) = task {
-                        work(task);
-                    }
-                });
+                pool.install(|| tasks.into_par_iter().with_max_len(1).for_each(work));
             }
-            _ => tasks.into_iter().for_each(work),
+            _ => tasks.drain(..).for_each(work),
         }
     }
-}
-
-// The pool's own code is large, and would be compiled for each kind of task. A thread mostly gets
-// indices that are neighbours, and so finds in its cache what an earlier stage left there.
-fn run_indices(pool: &rayon::ThreadPool, n: usize, work: &(dyn Fn(usize) + Sync)) {
-    pool.install(|| (0..n).into_par_iter().with_max_len(1).for_each(work));
 }
 
 /// Splits `0..items` into `parts` even ranges.
