@@ -14,7 +14,7 @@ pub fn within<T: Send + 'static>(
     within_saying(patience, || (), work)
 }
 
-/// The same; after a moment in vain it is reported.
+/// The same; a call that lasts is reported.
 pub fn within_saying<T: Send + 'static>(
     patience: Duration,
     say: impl FnOnce(),

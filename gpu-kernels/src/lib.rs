@@ -20,10 +20,14 @@ pub mod content;
 mod kernels;
 pub mod listen;
 pub mod logic;
+mod notification;
+mod slot;
 pub mod space;
 pub mod tick;
 
 pub use device::{HostVec, NoDevice};
+pub use notification::Notification;
+pub use slot::SlotState;
 pub use space::Area;
 pub use space::field::FieldCells;
 pub use tick::backend::{Backend, DueCommands, SubmittedTick};
@@ -37,11 +41,10 @@ pub use tick::frame::{
     After, Batch, Command, CommandOrder, Frame, Holder, Observer, ObserverChange, Region,
     RegionChange, Target,
 };
-pub use tick::notification::Notification;
 pub use tick::output::{
     Birth, BucketRanges, Courses, Delivery, Hearings, Stage, StageTimes, TickOutput,
 };
 pub use tick::refused::RefusedCommand;
-pub use tick::state::{FieldState, SlotState, Snapshot, StateHash, Track};
+pub use tick::state::{FieldState, Snapshot, StateHash, Track};
 pub use tick::timed::TimedCommand;
 pub use tick::trace::{Trace, TracedUpdate};

@@ -7,7 +7,6 @@
 
 mod reload;
 mod scripts;
-mod still;
 
 use script::interpreter::World;
 use shared::world::birthplace::Birthplace;
@@ -18,12 +17,11 @@ use shared::{
     WorldConfig,
 };
 
+use crate::notification::Notification;
 use crate::space::Area;
-use crate::tick::notification::Notification;
 
 pub use reload::{CompiledLogic, LogicCompiler};
 pub use scripts::{Engine, ScriptError, Scripts};
-pub use still::{Buckets, StillWorld, held, ranked};
 
 /// The parts of the world's configuration by which commands are judged, resolved once.
 pub struct Catalog {
@@ -38,7 +36,7 @@ pub struct Catalog {
     /// By kind.
     birthplaces: Vec<Birthplace>,
     /// A bit for each number of a notification that the world has.
-    tells: u64,
+    notifications: u64,
 }
 
 /// The properties by which a tick judges a command.
@@ -88,7 +86,7 @@ impl Catalog {
                 .zip(&schema.kinds)
                 .map(|(kind, _)| Birthplace::of(config, kind))
                 .collect(),
-            tells: schema
+            notifications: schema
                 .notifications
                 .iter()
                 .fold(0, |bits, n| bits | 1 << n.kind.id()),
@@ -250,8 +248,8 @@ impl Catalog {
     }
 
     /// Whether the world has notifications of a kind.
-    pub fn tells(&self, kind: NotificationKind) -> bool {
-        self.tells >> kind.id() & 1 == 1
+    pub fn has_notification(&self, kind: NotificationKind) -> bool {
+        self.notifications >> kind.id() & 1 == 1
     }
 
     /// The notification that an item has a new owner; `None` unless the owner is alive.

@@ -8,10 +8,10 @@
 //! | [`frame`] | the input of a tick |
 //! | [`output`] | the output of a tick |
 //! | [`counts`] | the counters of a tick: declared once for device, host and metrics |
-//! | [`notification`] | something that happened |
 //! | [`parts`] | the clients, divided among the GPUs that serve them |
 //! | [`refused`] | commands without effect |
 //! | [`state`] | snapshots and the state hash |
+//! | [`still`] | a snapshot as commands see it |
 //! | [`timed`] | commands that wait for their tick |
 //! | [`trace`] | which commands updated which attributes |
 //! | [`cpu`] | the backend for CPUs, one file a stage |
@@ -28,11 +28,11 @@ pub mod edits;
 pub mod error;
 pub mod fault;
 pub mod frame;
-pub mod notification;
 pub mod output;
 pub mod parts;
 pub mod refused;
 pub mod state;
+pub mod still;
 pub mod timed;
 pub mod trace;
 

@@ -249,7 +249,7 @@ fn break_gpu(ordinal: u32) {
 
     let ptx = ".version 7.0\n.target sm_80\n.address_size 64\n\
                .visible .entry break_it(.param .u32 unused)\n{\ntrap;\nret;\n}\n";
-    let device = Device::open(ordinal, &LIBRARY).unwrap();
+    let device = Device::open(ordinal, &LIBRARY, &[]).unwrap();
     let code = device.compile(ptx).unwrap();
     let loaded = device.load_code(&code).unwrap();
     let kernel = loaded.kernel("break_it").unwrap();

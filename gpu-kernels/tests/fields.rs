@@ -353,7 +353,7 @@ fn what_is_taken_comes_into_force_at_the_next_refresh_and_stays_until_then() {
             parity.restart(false);
         }
     }
-    // The flag lives from tick 1 on, is taken in tick 5, and dies before tick 15.
+    // The flag lives from tick 1 on, is picked up in tick 5, and dies before tick 15.
     assert_eq!(steps, ".........>>>>>>>>>>......");
 }
 

@@ -92,7 +92,7 @@ fn what_is_too_fast_for_a_course_is_told_step_by_step() {
 }
 
 #[test]
-fn departures_within_the_tolerance_are_not_told() {
+fn departures_within_the_tolerance_are_not_sent() {
     let mut lone = Lone::new("wire_tolerance = 0.25", "");
     assert_eq!(lone.step(1024, 0), None);
     // One more is beyond it. The two steps are alike, as far as the tolerance goes.
@@ -105,7 +105,7 @@ fn departures_within_the_tolerance_are_not_told() {
 }
 
 #[test]
-fn a_world_without_courses_tells_each_step() {
+fn a_world_without_courses_sends_each_step() {
     let config = world("[world]\nmotion = false\ncapacity = 4\n[limits]\nclients = 1");
     for (label, mut backend) in backends(&config) {
         let mut frame = Frame::new(Tick(0));
@@ -143,7 +143,7 @@ fn courses_lead_to_where_entities_are_within_the_tolerance() {
             let output = backend.tick(&frame).expect("the frame is accepted");
             let rows = backend.snapshot().unwrap().rows;
             let place = format!("seed {seed} on {}, tick {}", starter.label, frame.tick);
-            client.take_in(&output, &rows);
+            client.apply(&output, &rows);
             silent += client.check(&rows, frame.tick, motion.tolerance, &place);
             sent += output.counts.courses;
         }
@@ -244,7 +244,7 @@ impl Client {
     }
 
     /// `rows` are those after the tick.
-    fn take_in(&mut self, output: &TickOutput, rows: &[i32]) {
+    fn apply(&mut self, output: &TickOutput, rows: &[i32]) {
         let newborns = output.births.iter().filter_map(|birth| birth.entity);
         for (entity, row) in newborns.zip(output.birth_rows.chunks_exact(self.columns)) {
             self.courses[entity.slot.index()] = Some(self.course(output.tick, row, &[]));

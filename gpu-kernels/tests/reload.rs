@@ -242,7 +242,7 @@ fn backends_agree_while_scripts_change_to_and_fro() {
 
 /// A world with a folder of scripts has room from the start for what those may do later.
 #[test]
-fn the_first_command_that_puts_off_tells_or_spawns_needs_no_restart() {
+fn the_first_command_that_schedules_notifies_or_spawns_needs_no_restart() {
     let folder = std::env::temp_dir().join(format!("myriad-first-{}", std::process::id()));
     std::fs::create_dir_all(folder.join("logic")).unwrap();
     std::fs::write(folder.join("logic/bee.rs"), WITHOUT_SWELL).unwrap();

@@ -233,7 +233,7 @@ fn clients_are_told_symbols_of_the_world_only() {
 }
 
 #[test]
-fn a_command_that_was_put_off_checks_its_symbols() {
+fn a_command_that_was_scheduled_checks_its_symbols() {
     let mut world = World::new();
     world.give("later", &[STATUE.reference().0]);
     world.tick(|_, _| {});

@@ -259,7 +259,7 @@ async fn next(client: &mut Client, what: &str, is_it: impl Fn(&Event) -> bool) -
         }
     };
     let waited = timeout(DEADLINE, waiting).await;
-    assert!(waited.is_ok(), "waited in vain for {what}: {events:?}");
+    assert!(waited.is_ok(), "timed out waiting for {what}: {events:?}");
     events
 }
 

@@ -346,7 +346,7 @@ async fn holds(what: &str, mut is_so: impl FnMut() -> bool) {
     while !is_so() {
         assert!(
             begun.elapsed() < Duration::from_secs(120),
-            "waited in vain: {what}"
+            "timed out: {what}"
         );
         sleep(Duration::from_millis(20)).await;
     }

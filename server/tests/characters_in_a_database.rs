@@ -121,7 +121,7 @@ async fn play_continues_while_the_database_is_away() {
     // Checkpoints must fail meanwhile: only the journal has characters that the database lacks.
     ticks(&server, 40).await;
     let crashed = folder.crashed("database-away-crashed");
-    postgres.go_on();
+    postgres.resume();
     let count = "SELECT count(*) FROM myriad_characters";
     eventually("the server writes again", || postgres.sql(count) == "1").await;
     server.stop().unwrap();

@@ -69,7 +69,7 @@ async fn slots_of_the_dead_can_be_reused_once_a_silent_reader_is_gone() {
     );
     let mut stays = Player::join(&server).await;
     let leaves = Player::join(&server).await;
-    // Its transport takes in everything; the client reads nothing.
+    // Its transport reads everything; the client reads nothing.
     let connector = Connector::new(server.address(), "localhost", &trust(&server)).unwrap();
     let silent = connector.connect(&hello("", None)).await.unwrap();
     let (gone, silents) = (leaves.entity(), silent.welcomed.welcome.entity);

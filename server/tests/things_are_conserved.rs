@@ -174,10 +174,17 @@ impl Books {
             output.deaths.iter().eq(died.iter().map(|(id, _)| *id)),
             "tick {tick}"
         );
-        // Nothing but an axe takes wood and stones, and nothing ends bags.
-        let made = of(&died, "stone");
+        // What a player carries goes with it. Else nothing but an axe takes wood and stones, and
+        // nothing ends bags and axes before their holders.
+        let goes_along = |known: &Known| {
+            let holder = before.keys().find(|id| id.reference() == known.holder);
+            holder.is_some_and(|holder| !after.contains_key(holder))
+        };
+        let used = died.iter().filter(|(_, known)| !goes_along(known));
+        let used: Vec<_> = used.copied().collect();
+        let made = of(&used, "stone");
         assert_eq!(
-            (of(&died, "wood"), of(&died, "bag")),
+            (of(&used, "wood"), of(&used, "bag")),
             (2 * made, 0),
             "tick {tick}"
         );
@@ -188,7 +195,7 @@ impl Books {
             .filter(|(_, known)| known.kind == "axe" && !is_forged(known));
         assert_eq!(crafted.count(), made, "tick {tick}");
         self.crafted += made;
-        for (axe, known) in died.iter().filter(|(_, known)| known.kind == "axe") {
+        for (axe, known) in used.iter().filter(|(_, known)| known.kind == "axe") {
             let is_kept = known.holder == EntityRef::NONE || holder_in(before, known).is_some();
             assert!(!is_kept, "tick {tick}: {axe} ended before its holder");
         }

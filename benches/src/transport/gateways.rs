@@ -126,7 +126,7 @@ const COLUMNS: [(&str, &str, bool); 20] = [
     ("bytes down", "bytes_down", false),
     ("up", "bytes_up", false),
     ("ticks late", "ticks_late", true),
-    ("deferred, %", "put_off_percent", false),
+    ("deferred, %", "deferred_percent", false),
     ("kills", "kills", true),
     ("back p50, s", "back_s_p50", false),
     ("slowest", "back_s_max", false),
@@ -455,7 +455,7 @@ impl Measured {
             row.put(&format!("{name}_ms_p99"), figures.step_ms(step, 0.99));
         }
         row.put(
-            "put_off_percent",
+            "deferred_percent",
             100.0 * figures.deferred as f64 / client_ticks,
         );
         if !self.back.is_empty() {

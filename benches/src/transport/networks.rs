@@ -121,7 +121,7 @@ pub fn measure(scene: &Scene) -> anyhow::Result<Row> {
     row.put("age_ms_p50", ms(outcome.age_p50));
     row.put("age_ms_p99", ms(outcome.age_p99));
     row.put("lead_ms", ms(outcome.lead));
-    row.put("put_off", outcome.put_off);
+    row.put("deferred", outcome.deferred);
     row.put("out_of_touch", outcome.out_of_touch);
     row.put("rate_down", outcome.rate_down);
     row.put("rate_up", outcome.rate_up);
@@ -153,7 +153,7 @@ const COLUMNS: [(&str, &str); 16] = [
     ("age p50, ms", "age_ms_p50"),
     ("age p99, ms", "age_ms_p99"),
     ("lead, ms", "lead_ms"),
-    ("deferred", "put_off"),
+    ("deferred", "deferred"),
     ("out of touch", "out_of_touch"),
     ("down, B/s", "rate_down"),
     ("up, B/s", "rate_up"),

@@ -122,7 +122,7 @@ const COLUMNS: [(&str, &str, bool); 22] = [
     ("latency p50, ms", "latency_ms_p50", false),
     ("p99", "latency_ms_p99", false),
     ("age p99, ms", "age_ms_p99", false),
-    ("deferred, %", "put_off_percent", false),
+    ("deferred, %", "deferred_percent", false),
     ("packets out", "packets_out", false),
     ("in", "packets_in", false),
     ("µs per client-tick", "server_us", false),
@@ -288,7 +288,7 @@ impl Measured {
         row.stages_ms = steps.into();
         row.put("tick_ms_p50", figures.tick_ms(0.5));
         row.put("tick_ms_p99", figures.tick_ms(0.99));
-        row.put("put_off_percent", per_client_tick(100 * figures.deferred));
+        row.put("deferred_percent", per_client_tick(100 * figures.deferred));
         row.put(
             "out_of_touch_percent",
             per_client_tick(100 * figures.out_of_touch),

@@ -283,7 +283,7 @@ impl Record {
 impl EventHandler for Recorder<'_> {
     fn datagram(&mut self, view: &View, summary: DatagramSummary, movement: &Movement) {
         let tick = summary.tick;
-        self.scene.take_in(tick, movement);
+        self.scene.apply(tick, movement);
         for of_one in movement.extras.chunk_by(|a, b| a.0 == b.0) {
             let slot = movement.slots[of_one[0].0 as usize].0;
             // The datagram may be older than the view.

@@ -156,7 +156,7 @@ impl Scene {
     }
 
     /// Applies a datagram's movement.
-    pub(crate) fn take_in(&mut self, tick: Tick, movement: &Movement) {
+    pub(crate) fn apply(&mut self, tick: Tick, movement: &Movement) {
         for (i, slot) in movement.slots.iter().enumerate() {
             let own = i * self.dimensions..(i + 1) * self.dimensions;
             let mut course = Course {

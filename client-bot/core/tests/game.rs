@@ -312,7 +312,7 @@ fn input_is_sent_once_a_tick_and_arrives_in_time() {
             // The server reads what has arrived, tick by tick.
             while arrival(tick) <= now {
                 for (_, bytes) in up.extract_if(.., |word| word.0 <= arrival(tick)) {
-                    server.take_in(&bytes, tick);
+                    server.apply(&bytes, tick);
                 }
                 server.run(tick);
                 let late = arrival(tick) + way(down_ms, &mut dice);
@@ -409,7 +409,7 @@ fn a_headless_game_sends_what_one_that_is_shown_does_and_a_handler_gets_all_from
         let datagram = shown.datagram(now);
         assert_eq!(datagram, headless.datagram(now), "{ms}");
         if let Some(datagram) = datagram {
-            server.take_in(&datagram, tick + 1);
+            server.apply(&datagram, tick + 1);
             sent += 1;
         }
     }

@@ -67,7 +67,7 @@ impl Play {
             };
             while arrival(tick) <= now {
                 for (_, bytes) in up.extract_if(.., |word| word.0 <= arrival(tick)) {
-                    server.take_in(&bytes, tick);
+                    server.apply(&bytes, tick);
                 }
                 // Each command's word is the tick that it was meant for.
                 for words in server.run(tick).chunks(2) {

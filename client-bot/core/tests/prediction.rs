@@ -99,7 +99,7 @@ impl Play {
         let due = PERIOD * (self.tick - WELCOMED) as u32;
         if self.now >= due + ROUND_TRIP / 2 {
             for (_, bytes) in self.up.extract_if(.., |word| word.0 <= due) {
-                self.server.take_in(&bytes, self.tick);
+                self.server.apply(&bytes, self.tick);
             }
             let words = self.server.run(self.tick);
             self.x += run(self.tick, &words);

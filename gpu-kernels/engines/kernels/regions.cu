@@ -156,7 +156,7 @@ __device__ void layout(const RegionsWorld& w) {
 // Checks the updates and makes entries from them. Each update claims its region; if a
 // region is named twice, the second update sees the claim of the first.
 template <int D>
-__device__ void take_in(const RegionsWorld& w) {
+__device__ void apply(const RegionsWorld& w) {
     __shared__ BlockStatistics all;
     all.begin();
     u32 i = thread_index();
@@ -263,7 +263,7 @@ __device__ void empty(const RegionsWorld& w) {
 
 #define IN_DIMENSIONS(D)                                                                       \
     KERNEL regions_empty_##D(RegionsWorld w) { empty<D>(w); }                                  \
-    KERNEL __launch_bounds__(BLOCK) regions_take_in_##D(RegionsWorld w) { take_in<D>(w); }     \
+    KERNEL __launch_bounds__(BLOCK) regions_apply_##D(RegionsWorld w) { apply<D>(w); }     \
     KERNEL __launch_bounds__(BLOCK) regions_enlist_##D(RegionsWorld w) { enlist<D>(w); }       \
     KERNEL regions_keys_##D(RegionsWorld w) { keys<D>(w); }                                    \
     KERNEL regions_gather_##D(RegionsWorld w) { gather<D>(w); }                                \

@@ -19,7 +19,7 @@
 //! let mut regions = CpuRegions::new(&config, 1)?;
 //! let mut batch = Batch::new(&config, 2);
 //! batch.add(Region::publication(3), &space.bounds(&[("x", 0, 10), ("y", 0, 10)])?)?;
-//! // A dimension that isn't named is taken in its whole range.
+//! // A dimension that isn't named is used in its whole range.
 //! batch.add(Region::subscription(7), &space.bounds(&[("x", 9, 20)])?)?;
 //! let changes = regions.step(&batch)?;
 //! assert_eq!(changes.gained, [Pair::new(3, 7)]);

@@ -24,7 +24,7 @@ __device__ inline u32 judge_again(const World& w, const Command& c) {
 __device__ inline bool was_given(const World& w, const Tick& t, u32 place) {
     return place < w.commands_max ? place < t.frame_commands : w.deferred_flags[place - w.commands_max] & WAS_GIVEN;
 }
-// Tells a client that its command had no effect. The host sorts these.
+// Notifies a client that its command had no effect. The host sorts these.
 __device__ inline void refuse(const World& w, const Tick& t, u32 place, u32 reason) {
     Command c = w.commands[place];
     if (!was_given(w, t, place) || c.kind >= COMMANDS_MAX || !(w.forms[c.kind] & IS_CLIENTS)) return;

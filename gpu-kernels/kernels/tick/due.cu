@@ -2,7 +2,7 @@
 // collects the commands that are due.
 #include "tick/timed.cuh"
 
-KERNEL take_in(World w, Tick t) {
+KERNEL apply_frame(World w, Tick t) {
     u32 i = thread_index();
     if (i < t.observer_sets) w.observers[t.sets[i].place] = t.sets[i].observer;
     if (i < t.forgets) {
@@ -60,7 +60,7 @@ KERNEL due_timed_store(World w, Tick t) {
 }
 
 // Schedules the commands that the server delays.
-KERNEL due_put_off(World w, Tick t) {
+KERNEL due_delayed(World w, Tick t) {
     u32 i = thread_index();
     u64 element = 0;
     if (i < t.afters) {

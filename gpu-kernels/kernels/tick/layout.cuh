@@ -162,7 +162,7 @@ struct alignas(4) After {
 static_assert(sizeof(After) == 24, "as in Rust");
 static_assert(offsetof(After, ticks) == 0 && offsetof(After, command) == 4, "as in Rust");
 
-// A command that a command puts off; `kind` has the number of its words from bit 16 on.
+// A command that a command schedules; `kind` has the number of its words from bit 16 on.
 struct alignas(4) AfterRecord {
     u32 ticks;
     u32 slot;
@@ -373,7 +373,7 @@ struct alignas(8) Counters {
     u64 atomic_first;
     u64 atomic_head;
     u64 atomic_done;
-    // Not 0 if a worker has waited in vain.
+    // Not 0 if a worker timed out.
     u64 atomic_stuck;
     // Attributes that they left with another value, and those of them without an interval.
     u64 atomic_left;
@@ -627,7 +627,7 @@ struct alignas(8) World {
     // Squared distances at which tiers end, but the last.
     u64 tiers[3];
     // A bit for each number of a notification that the world has.
-    u64 tells;
+    u64 notification_kinds;
     u32 capacity;
     u32 columns;
     u32 dimensions;
@@ -799,7 +799,7 @@ struct alignas(8) World {
     // By client: the slots that it knows, ascending, each with a tier in the lowest bits.
     u32 *known;
     u32 *known_counts;
-    // By client: whether its deliveries were put off.
+    // By client: whether its deliveries were deferred.
     u8 *behind;
     // The commands that wait, column by column, `timed_max` each.
     u32 *timed;
@@ -913,7 +913,7 @@ struct alignas(8) World {
     u32 *changed_before;
     // As `timed`, in the next tick.
     u32 *timed_next;
-    // By command: those that it puts off, likewise; as they are before they wait.
+    // By command: those that it schedules, likewise; as they are before they wait.
     u32 *after_counts;
     u32 *after_offsets;
     AfterRecord *after_records;
@@ -956,7 +956,7 @@ struct alignas(8) World {
     // The entities that are keys, ascending, and what the merge left in their rows.
     u32 *atomic_entities;
     i32 *atomic_rows;
-    // By turn: what it puts off, and its notifications.
+    // By turn: what it schedules, and its notifications.
     u32 *atomic_after_counts;
     AfterRecord *atomic_afters;
     u32 *atomic_notification_counts;
@@ -976,7 +976,7 @@ struct alignas(8) World {
 static_assert(sizeof(World) == 2384, "as in Rust");
 static_assert(offsetof(World, seed) == 0 && offsetof(World, spawn_seed) == 8 && offsetof(World, buckets) == 16, "as in Rust");
 static_assert(offsetof(World, updates_max) == 40 && offsetof(World, deliveries_max) == 48 && offsetof(World, tiers) == 56, "as in Rust");
-static_assert(offsetof(World, tells) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
+static_assert(offsetof(World, notification_kinds) == 80 && offsetof(World, capacity) == 88 && offsetof(World, columns) == 92, "as in Rust");
 static_assert(offsetof(World, dimensions) == 96 && offsetof(World, kinds) == 100 && offsetof(World, clients) == 104, "as in Rust");
 static_assert(offsetof(World, observers_per_client) == 108 && offsetof(World, visible_max) == 112 && offsetof(World, exact) == 116, "as in Rust");
 static_assert(offsetof(World, commands_max) == 120 && offsetof(World, rules) == 124 && offsetof(World, view_places) == 128, "as in Rust");
@@ -1150,4 +1150,4 @@ static_assert(offsetof(Tick, change_actors) == 280 && offsetof(Tick, course_slot
 static_assert(offsetof(Tick, delivery_offsets) == 304 && offsetof(Tick, deliveries) == 312 && offsetof(Tick, bucket_order) == 320, "as in Rust");
 static_assert(offsetof(Tick, bucket_ranges) == 328 && offsetof(Tick, hearing_offsets) == 336 && offsetof(Tick, hearings) == 344, "as in Rust");
 
-constexpr u64 TICK_LAYOUT_HASH = 0xcc0a4331527e685dull;
+constexpr u64 TICK_LAYOUT_HASH = 0x42db82a7b516f1e3ull;

@@ -65,7 +65,7 @@ KERNEL lifecycle_fallen(World w, Tick t) {
     u64 sum = put_partial(w, t, SCAN_FALLS, acts << 32 | (u64)falls);
     add_once(&t.counters->fallen, (u32)sum);
     add_once(&t.counters->fall_acts, sum >> 32);
-    if (tells(w, NOTIFY_FALL)) add_once(&t.counters->falls, (u32)sum);
+    if (has_notification(w, NOTIFY_FALL)) add_once(&t.counters->falls, (u32)sum);
 }
 
 // The reference to the entity whose command changed an attribute first in this tick.
@@ -96,7 +96,7 @@ KERNEL lifecycle_fall(World w, Tick t) {
     }
     add_elements(w, element);
     if (kind == NOBODY || begins) return;
-    if (tells(w, NOTIFY_FALL)) {
+    if (has_notification(w, NOTIFY_FALL)) {
         Notification n = notification(w, NOTIFY_FALL, slot, w.generations[slot], position(w, slot), 0);
         n.word_count = 1;
         n.words[0] = (i32)kind;

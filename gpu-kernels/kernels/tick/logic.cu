@@ -138,7 +138,7 @@ KERNEL logic_sum(World w, Tick t) {
     }
 }
 
-// Where a command's commands put off and notifications begin, if any of them has room.
+// Where a command's scheduled commands and notifications begin, if any of them has room.
 __device__ inline u32 place_below(u64 start, u32 n, u32 room) { return n && start < room ? (u32)start : NOWHERE; }
 
 // Says where each command stores its effects, in command order. It keeps all its updates or
@@ -184,9 +184,9 @@ __device__ inline u32 refusal(const World& w, const Tick& t, u32 i) {
         case OVER_BUDGET: return REFUSED_BEYOND_LIMITS;
     }
     if (w.update_counts[i]) return w.update_offsets[i] == NOWHERE ? REFUSED_BEYOND_LIMITS : NOWHERE;
-    bool puts_off = w.timed_max && w.after_counts[i];
-    bool tells = w.notifications_max && w.notification_counts[i];
-    return puts_off || tells ? NOWHERE : REFUSED_IDLE | because(w, kind, i);
+    bool schedules = w.timed_max && w.after_counts[i];
+    bool notifies = w.notifications_max && w.notification_counts[i];
+    return schedules || notifies ? NOWHERE : REFUSED_IDLE | because(w, kind, i);
 }
 
 // Collects the commands of clients that had no effect, in command order.
@@ -203,7 +203,7 @@ KERNEL logic_refused_store(World w, Tick t) {
     t.refused[place] = {c.slot, c.generation, c.sequence, reason};
 }
 
-// Schedules the commands that commands put off: after the server's, in command order.
+// Schedules what commands schedule: after the server's, in command order.
 KERNEL logic_after(World w, Tick t) {
     u64 n = min(t.counters->afters, (u64)w.timed_max);
     if ((u64)blockIdx.x * BLOCK >= n) return;

@@ -2,7 +2,7 @@
 #pragma once
 #include "tick/world.cuh"
 
-__device__ inline bool tells(const World& w, NotificationKind kind) { return w.tells >> kind & 1; }
+__device__ inline bool has_notification(const World& w, NotificationKind kind) { return w.notification_kinds >> kind & 1; }
 
 // A notification about an entity, heard within a distance of a place along each axis. It
 // has no words yet.

@@ -2,7 +2,7 @@
 // of publications, and their part of the state hash.
 #include "tick/regions.cuh"
 
-KERNEL regions_take_in(World w, Tick t, Regions h) {
+KERNEL regions_apply(World w, Tick t, Regions h) {
     u32 i = thread_index();
     if (i >= t.region_sets) return;
     const RegionSet& set = t.region_set[i];

@@ -13,7 +13,7 @@ KERNEL standings_collect(World w, Tick t) {
     w.standing_slots[(u64)t.ranking * w.capacity + i] = slot;
 }
 
-// Runs after the sort: tells each entity its place.
+// Runs after the sort: gives each entity its place.
 KERNEL standings_place(World w, Tick t) {
     u32 i = thread_index();
     if (i >= t.counters->ranked[t.ranking]) return;

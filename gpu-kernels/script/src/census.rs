@@ -25,7 +25,7 @@ impl Census {
         census
     }
 
-    /// Takes in entities by part, then by kind: slots that ascend, and those of later parts are
+    /// Adds entities by part, then by kind: slots that ascend, and those of later parts are
     /// greater. Each part has all kinds.
     pub fn fill(&mut self, parts: &[Vec<Vec<u32>>]) {
         self.starts.clear();

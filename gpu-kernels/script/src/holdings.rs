@@ -21,7 +21,7 @@ impl Holdings {
         holdings
     }
 
-    /// Takes in pairs of a holder and a thing by part: things that ascend, and those of later parts
+    /// Adds pairs of a holder and a thing by part: things that ascend, and those of later parts
     /// are greater. Holders are below `slots_max`.
     pub fn fill<'a>(
         &mut self,

@@ -17,6 +17,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
+use device::gpu::Layout;
 use device::{Copies, Device, DriverError, Grid, HostBuffer, NoDevice, Plan, Pointer};
 use thiserror::Error;
 
@@ -116,7 +117,7 @@ impl CudaMatcher {
         let lists_group = plan.add(ListBuffers::buffers(&list_sizes));
         let scratch = list_sizes.add_scratch(&mut plan);
         let input = plan.add_bytes("input", sizes.buffer_bytes());
-        let mut device = Device::open(ordinal, &KERNELS)?;
+        let mut device = Device::open(ordinal, &KERNELS, &LAYOUTS)?;
         let base = device.allocate(plan.bytes())?;
         let device = Arc::new(device);
         let mut index = IndexBuffers::default();
@@ -325,6 +326,8 @@ fn widest(offsets: &[u32]) -> u32 {
     let each = offsets.windows(2).map(|pair| pair[1] - pair[0]);
     each.max().unwrap_or(0)
 }
+
+const LAYOUTS: [Layout; 1] = [("content_layout_hash", layout::hash)];
 
 /// Warps of a search: many times what a large GPU runs at once, since some slices take far
 /// longer than others.

@@ -11,7 +11,7 @@ use script::{Command, Logic, Problem};
 use shared::world::columns::Columns;
 use shared::{EntityId, Tick, WorldConfig};
 
-use crate::tick::state::SlotState;
+use crate::slot::SlotState;
 
 /// Compiled commands.
 pub struct Scripts {

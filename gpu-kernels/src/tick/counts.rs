@@ -166,7 +166,7 @@ counts! {
         atomic_first: u64;
         atomic_head: u64;
         atomic_done: u64;
-        /// Not 0 if a worker has waited in vain.
+        /// Not 0 if a worker timed out.
         atomic_stuck: u64;
         /// Attributes that they left with another value, and those of them without an interval.
         atomic_left: u64;

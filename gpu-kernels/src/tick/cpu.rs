@@ -47,13 +47,14 @@ use shared::world::logic::LogicConfig;
 use shared::{ClientRow, CommandKind, Slot, Tick, WorldConfig};
 
 use crate::logic::{Catalog, CompiledLogic, Engine, LogicCompiler, ScriptError, Scripts};
+use crate::slot::SlotState;
 use crate::tick::backend::{Backend, DueCommands, SubmittedTick};
 use crate::tick::deferred::DeferredCommand;
 use crate::tick::error::{RestoreError, StartError, TickError};
 use crate::tick::frame::{Frame, Observer};
 use crate::tick::output::TickOutput;
 use crate::tick::parts::PARTS_MAX;
-use crate::tick::state::{self, SlotState, Snapshot, StateHash, Track, part};
+use crate::tick::state::{self, Snapshot, StateHash, Track, part};
 use crate::tick::trace::Trace;
 use atomic::Atomic;
 use boxes::Boxes;
@@ -162,6 +163,18 @@ impl CpuBackend {
         memory_available: Option<u64>,
         engine: Engine,
     ) -> Result<CpuBackend, StartError> {
+        let scripts = Arc::new(Scripts::new(config, engine)?);
+        CpuBackend::with_scripts(config, threads, memory_available, scripts)
+    }
+
+    /// Like [`CpuBackend::new`], with the scripts of this world, already compiled: several worlds of
+    /// one configuration can share them.
+    pub fn with_scripts(
+        config: &WorldConfig,
+        threads: usize,
+        memory_available: Option<u64>,
+        scripts: Arc<Scripts>,
+    ) -> Result<CpuBackend, StartError> {
         let needed = memory_plan(config).iter().map(|(_, bytes)| bytes).sum();
         if let Some(available) = memory_available.filter(|&available| available < needed) {
             return Err(StartError::OutOfMemory { needed, available });
@@ -175,7 +188,7 @@ impl CpuBackend {
         hash.parts[part::TICK] = state::tick(Tick(0), config.logic.hash());
         let mut backend = CpuBackend {
             catalog: Catalog::new(config),
-            scripts: Arc::new(Scripts::new(config, engine)?),
+            scripts,
             staged: None,
             logic_hash: config.logic.hash(),
             workers: Workers::new(threads)?,

@@ -66,6 +66,7 @@ mod zones;
 use std::ops::Range;
 use std::sync::Arc;
 
+use device::gpu::Layout;
 use device::gpu::sort::{Sorter, scratch_bytes};
 use device::{Device, Download, DriverError, Event, GpuInfo, HostVec, Lane, NoDevice, Pointer};
 use shared::WorldConfig;
@@ -214,9 +215,11 @@ impl Default for CudaOptions {
     }
 }
 
+const LAYOUTS: [Layout; 1] = [("tick_layout_hash", layout::hash)];
+
 /// Properties of the GPU with this number, if it can run the kernels.
 pub fn gpu(ordinal: u32) -> Result<GpuInfo, NoDevice> {
-    Ok(Device::open(ordinal, &KERNELS)?.info()?)
+    Ok(Device::open(ordinal, &KERNELS, &LAYOUTS)?.info()?)
 }
 
 /// The number of GPUs, or 0.
@@ -243,7 +246,7 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(String, u64)> {
 impl Part {
     /// Opens a GPU, and allocates the memory of a world.
     fn open(ordinal: u32, needed: u64, options: &CudaOptions) -> Result<Opened, StartError> {
-        let mut device = Device::open(ordinal, &KERNELS)?;
+        let mut device = Device::open(ordinal, &KERNELS, &LAYOUTS)?;
         let gpu = device.info().map_err(NoDevice::from)?;
         let available = options
             .memory_available

@@ -4,7 +4,7 @@ use shared::Limits;
 use shared::world::edit::{EDIT_KIND, Edit, LayerKind};
 use shared::world::layer::Layers;
 
-use crate::tick::notification::Notification;
+use crate::notification::Notification;
 use crate::tick::output::TickOutput;
 
 /// Applies the edits among a tick's notifications, in their order, and counts them. Returns what this

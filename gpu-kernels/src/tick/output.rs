@@ -9,8 +9,8 @@ use shared::world::edit::Edit;
 use shared::world::id::CAPACITY_MAX;
 use shared::{ClientRow, CommandKind, EntityId, Slot, Tick};
 
+use crate::notification::Notification;
 use crate::tick::counts::Counts;
-use crate::tick::notification::Notification;
 use crate::tick::refused::RefusedCommand;
 use crate::tick::state::StateHash;
 

@@ -1,8 +1,8 @@
 //! All implementations of the tick on this machine.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use gpu_kernels::logic::Engine;
+use gpu_kernels::logic::{Engine, Scripts};
 use gpu_kernels::{Backend, CpuBackend, StartError};
 use shared::WorldConfig;
 
@@ -43,8 +43,10 @@ impl Starter {
 /// The CPU backend with several numbers of threads and of parts, and the GPU backend likewise
 /// if there is a GPU.
 pub fn starters() -> Vec<Starter> {
-    let cpus = [1, 2, 3, 8].into_iter().map(cpu);
-    let divided = [2, 3, 8].into_iter().map(divided);
+    let compiled = Arc::new(Compiled::default());
+    let cpus = [1, 2, 3, 8].map(|threads| cpu(threads, &compiled));
+    let divided = [2, 3, 8].map(|parts| divided_with(parts, &compiled));
+    let cpus = cpus.into_iter();
     let all = cpus.chain([interpreter()]).chain(divided);
     all.chain(cuda()).chain(divided_cuda()).collect()
 }
@@ -88,18 +90,45 @@ fn interpreter() -> Starter {
     })
 }
 
-fn cpu(threads: usize) -> Starter {
+fn cpu(threads: usize, compiled: &Arc<Compiled>) -> Starter {
+    let compiled = compiled.clone();
     Starter::new(format!("cpu with {threads} threads"), move |config| {
-        Ok(Box::new(CpuBackend::new(config, threads, None)?))
+        Ok(Box::new(compiled.start(config, threads)?))
     })
 }
 
 /// The CPU backend with its clients in several parts.
 pub fn divided(parts: usize) -> Starter {
+    divided_with(parts, &Arc::default())
+}
+
+fn divided_with(parts: usize, compiled: &Arc<Compiled>) -> Starter {
+    let compiled = compiled.clone();
     Starter::new(format!("cpu in {parts} parts"), move |config| {
-        let backend = CpuBackend::new(config, 2, None)?;
-        Ok(Box::new(backend.divided(parts)))
+        Ok(Box::new(compiled.start(config, 2)?.divided(parts)))
     })
+}
+
+/// The scripts of the last world. To compile them for each backend took most of a test's time.
+#[derive(Default)]
+struct Compiled(Mutex<Option<(WorldConfig, Arc<Scripts>)>>);
+
+impl Compiled {
+    fn start(&self, config: &WorldConfig, threads: usize) -> Result<CpuBackend, StartError> {
+        CpuBackend::with_scripts(config, threads, None, self.scripts(config)?)
+    }
+
+    fn scripts(&self, config: &WorldConfig) -> Result<Arc<Scripts>, StartError> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, scripts)) = &*last
+            && of == config
+        {
+            return Ok(scripts.clone());
+        }
+        let scripts = Arc::new(Scripts::new(config, Engine::Fastest)?);
+        *last = Some((config.clone(), scripts.clone()));
+        Ok(scripts)
+    }
 }
 
 /// The GPU backend, if there is a GPU; else prints a line.

@@ -189,7 +189,7 @@ pub fn deals(dice: &mut Dice, config: &WorldConfig) -> Text {
         let mut deal = Deal {
             schema: &config.schema,
             has_timed: config.limits.timed_commands > 0,
-            tells: config.limits.notifications_per_tick > 0,
+            notifies: config.limits.notifications_per_tick > 0,
             body: String::new(),
         };
         deal.statements(dice, 0);
@@ -286,7 +286,7 @@ pub fn hooks(dice: &mut Dice, config: &WorldConfig) -> Option<Text> {
 struct Deal<'a> {
     schema: &'a Schema,
     has_timed: bool,
-    tells: bool,
+    notifies: bool,
     body: String,
 }
 
@@ -315,7 +315,7 @@ impl Deal<'_> {
                 self.entity(dice),
                 self.entity(dice)
             ),
-            4 if self.tells => {
+            4 if self.notifies => {
                 let (who, by) = (self.entity(dice), self.entity(dice));
                 format!("tell(Dealt {{ n, by: {by} }}, around({who}, 10.0));")
             }

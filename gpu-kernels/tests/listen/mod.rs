@@ -76,7 +76,7 @@ fn a_client_gets_one_notice_with_all_matching_subscriptions() {
 }
 
 #[test]
-fn notices_describe_the_dead_as_they_were_and_none_tells_of_a_despawn() {
+fn notices_describe_the_dead_as_they_were_and_none_is_about_a_despawn() {
     let wolves = "[commands]\nstrike.damage = 60\n[[kind]]\nname = \"player\"\n\
         [[kind]]\nname = \"wolf\"\nrespawn_ticks = 5\nattributes = [{ name = \"hp\", \
         type = \"i32\", min = 0, default = 50, falls_at = 0, audience = \"state\" }]\n";
@@ -99,7 +99,7 @@ fn notices_describe_the_dead_as_they_were_and_none_tells_of_a_despawn() {
     let mut frame = Frame::new(Tick(1));
     let words = [EntityId::new(1, 1).reference().0];
     frame.push(EntityId::new(0, 1), 0, builtin::STRIKE, &words);
-    // No notice tells that this one is gone.
+    // No notice says that this one is gone.
     frame.push(EntityId::new(2, 1), 0, CommandKind::DESPAWN, &[]);
     let (output, notices) = game.tick(&frame);
     assert_eq!(output.deaths.len(), 2);

@@ -223,7 +223,7 @@ pub(super) fn build(
         rules: every.len() as u64,
         persists: persists.len() as u64,
         keeps_things: !kept_kinds.is_empty(),
-        schedules: scripted(|d| d.puts_off)
+        schedules: scripted(|d| d.schedules)
             || falls.iter().any(Option::is_some)
             || !hooks.is_empty(),
         reloads: compiled
@@ -264,7 +264,7 @@ pub(super) fn build(
         spawns,
         initials,
         born,
-        causes: limits.subscriptions_per_client > 0 || WorldConfig::tells_of_falls(&hooks),
+        causes: limits.subscriptions_per_client > 0 || WorldConfig::notifies_of_falls(&hooks),
         hooks,
         falls,
         tells_owner,

@@ -24,8 +24,8 @@ pub struct Declared {
     /// By command, as `commands`, and by word: the attribute of which it is a symbol, if the
     /// script says so.
     pub word_columns: Vec<Vec<Option<u16>>>,
-    /// Whether any command puts commands off.
-    pub puts_off: bool,
+    /// Whether any command schedules commands.
+    pub schedules: bool,
     /// Whether any command asks where entities were, or gets what its client saw.
     pub rewinds: bool,
     /// Why commands of clients have no effect, by number.
@@ -79,7 +79,7 @@ pub(super) fn compile(
     let insts = || compiled.commands.iter().flat_map(|c| &c.code.insts);
     let columns = compiled.commands.iter().flat_map(|c| c.code.updates());
     Ok(Declared {
-        puts_off: compiled
+        schedules: compiled
             .commands
             .iter()
             .any(|c| c.schema.is_given() && c.code.afters().next().is_some()),
@@ -114,19 +114,19 @@ fn reasons(logic: &Logic) -> Reasons {
         Some(format!("`{name}` of {file} {what}"))
     };
     let asks = |c: &&Command| c.code.insts.iter().any(|i| matches!(i, Inst::Past(..)));
-    let puts_off = |c: &&Command| c.schema.is_given() && c.code.afters().next().is_some();
-    let tells = |c: &&Command| c.code.notifications().next().is_some();
+    let schedules = |c: &&Command| c.schema.is_given() && c.code.afters().next().is_some();
+    let notifies = |c: &&Command| c.code.notifications().next().is_some();
     let is_hook = |c: &&Command| logic.hooks.iter().any(|h| h.command == c.schema.kind);
     Reasons {
         timed_commands: first(
-            &puts_off,
+            &schedules,
             "schedules a command by `after`, `spawn` or `despawn`",
         )
         .or_else(|| first(&is_hook, "is a hook")),
         rewind_ticks: first(&asks, "uses `was_within`")
             .or_else(|| first(&|c| c.rewinds(), "has a parameter `seen`")),
         atomic_per_tick: first(&|c| c.atomic.is_some(), "is atomic"),
-        notifications_per_tick: first(&tells, "notifies clients by `tell`"),
+        notifications_per_tick: first(&notifies, "notifies clients by `tell`"),
     }
 }
 

@@ -451,7 +451,7 @@ fn there_is_room_for_what_scripts_of_a_folder_may_do_later() {
 }
 
 #[test]
-fn there_is_room_for_timed_commands_where_anything_is_put_off() {
+fn there_is_room_for_timed_commands_where_anything_is_scheduled() {
     let room = |text| {
         let config = world_file::parse(text, "w.toml").unwrap();
         let burns = config.schema.command(builtin::BURN).is_some();

@@ -22,7 +22,8 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
-use gpu_kernels::tick::state::{SlotState, Snapshot};
+use gpu_kernels::SlotState;
+use gpu_kernels::tick::state::Snapshot;
 use gpu_kernels::{RestoreError, StateHash};
 use shared::world::edit::Edit;
 use shared::{ClientRow, Tick, WorldConfig};

@@ -498,7 +498,7 @@ mod tests {
         assert!(!feed.lock().is_in_force);
         assert!(seated.acknowledge(30));
         feed.push(30, &[1], false);
-        // It is close, so ticks wait for it: in vain.
+        // It is close, so ticks wait for it, until the deadline.
         feed.wait(30, &RUNS).unwrap();
         assert!(!feed.lock().is_in_force);
         // It has lost its place, so it connects again.

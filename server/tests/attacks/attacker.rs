@@ -116,7 +116,7 @@ impl Handshake {
         }
     }
 
-    /// Takes in a packet of the server.
+    /// Reads a packet of the server.
     pub fn take(&mut self, packet: &[u8]) {
         let (data, mut answer) = (BytesMut::from(packet), vec![]);
         let now = Instant::now();

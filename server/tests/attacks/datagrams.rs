@@ -134,7 +134,7 @@ fn moves(acknowledgement: Acknowledgement, first_sequence: u32) -> ClientDatagra
     }
 }
 
-/// Takes in the datagrams that have arrived, and says that it has read its stream, too.
+/// Reads the datagrams that have arrived, and says that it has read its stream, too.
 async fn received(session: &mut Session, connection: &Connection) -> Acknowledgement {
     let soon = std::time::Duration::from_millis(1);
     while let Ok(Ok(bytes)) = tokio::time::timeout(soon, connection.read_datagram()).await {

@@ -128,7 +128,7 @@ impl Chromium {
             let state = || (self.log(), self.value("document.body.innerText"));
             assert!(
                 started.elapsed() < 2 * DEADLINE,
-                "waited in vain: {what}: {value}: {:?}",
+                "timed out: {what}: {value}: {:?}",
                 state()
             );
             std::thread::sleep(Duration::from_millis(50));

@@ -85,7 +85,7 @@ pub fn web(options: &mut ServerOptions) {
 pub async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     let started = Instant::now();
     while !holds() {
-        assert!(started.elapsed() < DEADLINE, "waited in vain: {what}");
+        assert!(started.elapsed() < DEADLINE, "timed out: {what}");
         sleep(POLL).await;
     }
 }
@@ -126,7 +126,7 @@ pub fn until_game<T>(
         if let Some(found) = holds(game, &events) {
             return found;
         }
-        assert!(started.elapsed() < deadline, "waited in vain: {what}");
+        assert!(started.elapsed() < deadline, "timed out: {what}");
         game.wait(Duration::from_millis(5)).expect("a socket");
     }
 }
@@ -138,7 +138,7 @@ pub fn play_until(game: &mut GameClient, what: &str, is_it: impl Fn(&Event) -> b
     while !events.iter().any(&is_it) {
         assert!(
             started.elapsed() < DEADLINE,
-            "waited in vain for {what}: {events:?}"
+            "timed out waiting for {what}: {events:?}"
         );
         game.wait(Duration::from_millis(10)).expect("a socket");
         events.extend(game.poll());

@@ -200,7 +200,7 @@ pub async fn until(
 ) {
     let started = Instant::now();
     while !holds(players) {
-        assert!(started.elapsed() < DEADLINE, "waited in vain: {what}");
+        assert!(started.elapsed() < DEADLINE, "timed out: {what}");
         listen(players, what).await;
     }
 }

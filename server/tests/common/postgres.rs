@@ -51,12 +51,12 @@ impl Postgres {
             .output()
             .unwrap();
         assert!(made.status.success(), "{made:?}");
-        server.go_on();
+        server.resume();
         Some(server)
     }
 
     /// Starts it where it was stopped.
-    pub fn go_on(&mut self) {
+    pub fn resume(&mut self) {
         let (data, socket) = (self.data(), self.folder.display().to_string());
         let child = self
             .program("postgres")

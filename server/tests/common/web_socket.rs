@@ -221,7 +221,7 @@ impl SocketGame {
         while !holds(self) {
             let end = self.play();
             assert_eq!(end, None, "{what}");
-            assert!(started.elapsed() < DEADLINE, "waited in vain: {what}");
+            assert!(started.elapsed() < DEADLINE, "timed out: {what}");
         }
     }
 

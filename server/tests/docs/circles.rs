@@ -10,10 +10,6 @@ use crate::docs::markdown::root;
 /// A folder, and modules in it that import each other.
 type Circle = (String, Vec<String>);
 
-/// Circles that are still there. One that is gone must leave this list.
-const EXCEPTIONS: &[(&str, &[&str])] =
-    &[("gpu-kernels/src", &["content", "kernels", "logic", "tick"])];
-
 #[test]
 fn no_two_files_of_a_folder_import_each_other() {
     let mut found: BTreeMap<Circle, String> = BTreeMap::new();
@@ -21,25 +17,11 @@ fn no_two_files_of_a_folder_import_each_other() {
         let tree = Tree::new(&folder, sources);
         found.extend(tree.circles());
     }
-    let excepted: BTreeSet<Circle> = EXCEPTIONS
-        .iter()
-        .map(|(folder, modules)| {
-            let modules = modules.iter().map(|&module| module.to_owned());
-            ((*folder).to_owned(), modules.collect())
-        })
-        .collect();
     let mut wrong = String::new();
-    for (circle, imports) in found.iter().filter(|(c, _)| !excepted.contains(c)) {
+    for (circle, imports) in &found {
         let _ = writeln!(
             wrong,
             "{}: {:?} import each other:\n{imports}",
-            circle.0, circle.1
-        );
-    }
-    for circle in excepted.iter().filter(|c| !found.contains_key(c)) {
-        let _ = writeln!(
-            wrong,
-            "{}: {:?} is no circle any more: remove the exception",
             circle.0, circle.1
         );
     }

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::sync::mpsc::{Receiver, channel};
 
 use frontend::mirror::{Mirror, Spot};
-use gpu_kernels::logic::{Buckets, held, ranked};
+use gpu_kernels::tick::still::{Buckets, held, ranked};
 use gpu_kernels::{Backend, Command, Frame, TickError, TickOutput};
 use platform::log::script_lines::{ScriptLine, ScriptLines};
 use script::arith::Random;

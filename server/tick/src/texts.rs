@@ -10,7 +10,7 @@ use std::mem::take;
 
 use durability::roster::RosterChange;
 use frontend::mirror::Mirror;
-use gpu_kernels::tick::state::SlotState;
+use gpu_kernels::SlotState;
 use gpu_kernels::{Batch, Snapshot, TickOutput};
 use platform::rate_limit::RateLimit;
 use shared::wire::control::Ticket;

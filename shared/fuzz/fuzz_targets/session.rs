@@ -1,6 +1,6 @@
 #![no_main]
 
-//! A client takes in any bytes in any order: it reads them or ends its session, and what it
+//! A client gets any bytes in any order: it reads them or ends its session, and what it
 //! sends afterwards can be read by a server.
 
 use client_core::{Handshake, hello};

@@ -155,7 +155,7 @@ impl WorldConfig {
     }
 
     /// Whether any hook gets the cause of a fall.
-    pub fn tells_of_falls(hooks: &[Hook]) -> bool {
+    pub fn notifies_of_falls(hooks: &[Hook]) -> bool {
         let is_told = |hook: &Hook| hook.occasion == Occasion::Fall && hook.has_other;
         hooks.iter().any(is_told)
     }

@@ -53,7 +53,7 @@ pub struct Outcome {
     pub recovery: Option<Duration>,
     /// How often an entity's movement had to wait, and how often the client was sent none since
     /// nothing was received of it.
-    pub put_off: u64,
+    pub deferred: u64,
     pub out_of_touch: u64,
     /// Bytes a second on the way to the client, with their headers, and from it.
     pub rate_down: u32,
@@ -126,7 +126,7 @@ impl Play {
         let through = self.change.map(|(_, through)| through);
         outcome.recovery = through.and_then(|through| recovery(&moved, through, end));
         let figures = server.figures();
-        outcome.put_off = figures.movement_deferred;
+        outcome.deferred = figures.movement_deferred;
         outcome.out_of_touch = figures.out_of_touch;
         self.count_ticks(&mut outcome, &moved, end);
         ages.sort_unstable();

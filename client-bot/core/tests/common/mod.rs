@@ -161,7 +161,7 @@ impl Server {
     }
 
     /// A client's datagram arrives before this tick. All commands have two words.
-    pub fn take_in(&mut self, bytes: &[u8], next: u64) {
+    pub fn apply(&mut self, bytes: &[u8], next: u64) {
         let datagram = self.read(bytes);
         for (i, words) in datagram.words.chunks(2).enumerate() {
             let sequence = datagram.first_sequence + i as u32;

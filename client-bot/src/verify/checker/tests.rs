@@ -210,7 +210,7 @@ fn an_enter_that_comes_after_thousands_of_ticks_is_late_and_not_wrong() {
 }
 
 #[test]
-fn an_entity_of_which_the_stream_never_tells_is_missing() {
+fn an_entity_of_which_the_stream_never_speaks_is_missing() {
     let mut bot = Bot::new();
     bot.pass(2..200);
     assert_eq!(bot.history.findings.errors.load(Relaxed), 0);

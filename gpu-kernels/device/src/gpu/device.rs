@@ -27,8 +27,6 @@ pub struct Module {
     pub fatbin: &'static [u8],
     /// The hash of the sources, from the manifest beside the fatbin.
     pub sources_hash: &'static str,
-    /// The names of the layout hashes in the module, with the expected values.
-    pub layouts: &'static [Layout],
 }
 
 /// The name of a layout hash in a module, and the function for the expected value.
@@ -75,8 +73,10 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Device {
-    /// Opens the GPU with this number and loads the kernels.
-    pub fn open(ordinal: u32, module: &Module) -> Result<Device, NoDevice> {
+    /// Opens the GPU with this number and loads the kernels, which must have been built from our
+    /// sources and with these layouts: the names of their hashes in the module, and the expected
+    /// values.
+    pub fn open(ordinal: u32, module: &Module, layouts: &[Layout]) -> Result<Device, NoDevice> {
         let context = context(ordinal)?;
         let mut device = Device {
             context,
@@ -88,7 +88,7 @@ impl Device {
         };
         device.enter()?;
         for module in [module, &LIBRARY] {
-            device.load(module)?;
+            device.load(module, layouts)?;
         }
         for stream in &mut device.streams {
             // SAFETY: the handle is written by the call.
@@ -101,7 +101,7 @@ impl Device {
     }
 
     /// Loads the kernels, and checks that they were built from our sources and layouts.
-    fn load(&mut self, module: &Module) -> Result<(), NoDevice> {
+    fn load(&mut self, module: &Module, layouts: &[Layout]) -> Result<(), NoDevice> {
         let mut handle = ptr::null_mut();
         // SAFETY: the image outlives the call, which writes the handle.
         check("cuModuleLoadData", unsafe {
@@ -116,7 +116,7 @@ impl Device {
                 "they were built from sources {built}, the manifest names {expected}; rebuild them"
             )));
         }
-        for (name, expected) in module.layouts {
+        for (name, expected) in layouts {
             let (found, expected) = (read_global(handle, name)?, expected());
             if found != expected {
                 return Err(NoDevice::Kernels(format!(
@@ -371,7 +371,7 @@ impl Drop for Device {
 
 /// Properties of the GPU with this number.
 pub fn info(ordinal: u32) -> Result<GpuInfo, NoDevice> {
-    Ok(Device::open(ordinal, &LIBRARY)?.info()?)
+    Ok(Device::open(ordinal, &LIBRARY, &[])?.info()?)
 }
 
 /// The value of a number that a module's code defines.
@@ -406,7 +406,6 @@ pub(super) fn c_name(name: &str) -> CString {
 pub static LIBRARY: Module = Module {
     fatbin: include_bytes!("../../prebuilt/kernels.fatbin"),
     sources_hash: include_str!("../../prebuilt/sources.hash"),
-    layouts: &[],
 };
 
 const NON_BLOCKING: u32 = 1;

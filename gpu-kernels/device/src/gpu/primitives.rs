@@ -40,7 +40,7 @@ pub struct Pairs {
 impl Primitives {
     /// Allocates memory on the GPU with this number.
     pub fn new(ordinal: u32, n_max: usize) -> Result<Primitives, NoDevice> {
-        let mut device = Device::open(ordinal, &LIBRARY)?;
+        let mut device = Device::open(ordinal, &LIBRARY, &[])?;
         let n = n_max as u64;
         let blocks = n.div_ceil(u64::from(BLOCK)) + 1;
         let groups = blocks / SCAN_GROUP + 1;

@@ -5,15 +5,15 @@ pub mod layout;
 use std::ops::Range;
 use std::sync::Arc;
 
-use device::{
-    Copies, Device, DriverError, Event, Grid, HostBuffer, Kernel, Lane, Module, NoDevice, Plan,
-};
+use device::gpu::Layout;
+use device::{Copies, Device, DriverError, Event, Grid, HostBuffer, Kernel, Lane, NoDevice, Plan};
 use gpu_kernels::content::batch::{Attribute, ResolvedString, ResolvedStrings};
 use gpu_kernels::content::cuda::MatchError;
 use gpu_kernels::content::cuda::lists::list_bits;
 use gpu_kernels::content::{Batch, Matches, Subscriptions};
 
 use super::table::{Order, Table};
+use crate::module::KERNELS;
 use layout::{CountJob, CountSizes, PATTERNS_MAX, STRINGS_MAX};
 
 /// How counters become zero again (section 4.3).
@@ -66,7 +66,7 @@ impl CudaCountingMatcher {
         let sizes = sizes(&table, subscriptions.limits().subscribers);
         let mut plan = Plan::default();
         let group = plan.add(CountJob::buffers(&sizes));
-        let mut device = Device::open(ordinal, &KERNELS)?;
+        let mut device = Device::open(ordinal, &KERNELS, &LAYOUTS)?;
         let base = device.allocate(plan.bytes())?;
         let device = Arc::new(device);
         let mut job = CountJob {
@@ -238,13 +238,13 @@ fn launch(
     unsafe { copies.device().launch(kernel, grid, &(*job,)) }
 }
 
-static KERNELS: Module = crate::module::module(&[
+const LAYOUTS: [Layout; 2] = [
     ("counting_layout_hash", layout::hash),
     (
         "content_layout_hash",
         gpu_kernels::content::cuda::layout::hash,
     ),
-]);
+];
 
 const WAVE_MAX: usize = 4_096;
 const THREADS: u32 = 256;

@@ -13,8 +13,11 @@ mod phold;
 mod selection;
 mod torus;
 
-use device::{Device, DriverError, Module, NoDevice, Plain, Pointer};
+use device::gpu::Layout;
+use device::{Device, DriverError, NoDevice, Plain, Pointer};
 use thiserror::Error;
+
+use crate::module::KERNELS;
 
 pub use phold::CudaPhold;
 pub use selection::SelectionTrial;
@@ -65,7 +68,7 @@ pub enum EventsError {
 /// Opens a GPU and takes this many bytes of its memory: the device, and where they
 /// begin.
 fn open(ordinal: u32, needed: u64) -> Result<(Device, u64), EventsError> {
-    let mut device = Device::open(ordinal, &KERNELS)?;
+    let mut device = Device::open(ordinal, &KERNELS, &LAYOUTS)?;
     let available = device.info()?.memory_free;
     if needed > available {
         return Err(EventsError::OutOfMemory { needed, available });
@@ -81,7 +84,7 @@ fn fetch<T: Plain>(device: &Device, from: Pointer<T>, len: u32) -> Result<Vec<T>
     Ok(values)
 }
 
-static KERNELS: Module = crate::module::module(&[("events_layout_hash", layout::hash)]);
+const LAYOUTS: [Layout; 1] = [("events_layout_hash", layout::hash)];
 
 /// Threads of a block.
 const THREADS: u32 = 256;

@@ -107,7 +107,7 @@ impl<'a, M: Model> Parallel<'a, M> {
         if self.parts.len() > 1 {
             self.exchange();
             self.workers
-                .run(self.parts.iter_mut().collect(), Part::take_in);
+                .run(self.parts.iter_mut().collect(), Part::apply);
         }
         handled
     }
@@ -248,7 +248,7 @@ impl<M: Model> Part<M> {
     }
 
     /// Takes the events that came from other parts.
-    fn take_in(&mut self) {
+    fn apply(&mut self) {
         for from in 0..self.boxes.len() {
             let mut events = std::mem::take(&mut self.boxes[from].1);
             events.drain(..).for_each(|event| self.insert(event));

@@ -107,7 +107,7 @@ impl<const D: usize> RegionEngine for Engine<D> {
             return Err(StepError::OtherSpace);
         }
         let mut clock = Clock::start();
-        self.state.take_in(batch)?;
+        self.state.apply(batch)?;
         clock.lap();
         let sides = self.state.sides();
         let (approach, reason) = self.search.find(&self.workers, sides, self.approach);

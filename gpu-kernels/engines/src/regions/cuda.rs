@@ -17,12 +17,14 @@ mod sizes;
 use std::sync::Arc;
 use std::time::Duration;
 
+use device::gpu::Layout;
 use device::gpu::sort::Sorter;
-use device::{Device, DriverError, HostBuffer, Lane, Module, NoDevice};
+use device::{Device, DriverError, HostBuffer, Lane, NoDevice};
 
 use super::batch::{Side, parse};
 use super::output::{Approach, Changes, Metrics, Overlaps, Pair};
 use super::{Batch, RegionEngine, RegionsConfig, RegionsStartError, StepError};
+use crate::module::KERNELS;
 use buffers::Buffers;
 use costs::{Costs, Counts};
 use launcher::{Kernels, Launcher};
@@ -48,7 +50,7 @@ impl CudaRegions {
     pub fn new(ordinal: u32, config: &RegionsConfig) -> Result<CudaRegions, RegionsStartError> {
         config.check()?;
         let buffers = Buffers::new(config);
-        let mut device = Device::open(ordinal, &KERNELS)?;
+        let mut device = Device::open(ordinal, &KERNELS, &LAYOUTS)?;
         let needed = buffers.plan.bytes();
         let available = device.info().map_err(NoDevice::from)?.memory_free;
         if available < needed {
@@ -139,7 +141,7 @@ impl CudaRegions {
         self.device.copies(|copies| {
             launcher.mark(0)?;
             copies.upload(Lane::Work, world.words.writable(), words)?;
-            launcher.take_in()?;
+            launcher.apply()?;
             launcher.finish(approach, counts)?;
             copies.download(Lane::Work, counters, world.counters)
         })
@@ -250,7 +252,7 @@ fn failed(error: DriverError) -> StepError {
     StepError::Device(error.to_string())
 }
 
-static KERNELS: Module = crate::module::module(&[("regions_layout_hash", layout::hash)]);
+const LAYOUTS: [Layout; 1] = [("regions_layout_hash", layout::hash)];
 
 /// Bytes of updates from which on it pays to lock them.
 const LOCKED_BYTES_MIN: usize = 1 << 16;

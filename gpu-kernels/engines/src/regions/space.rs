@@ -88,7 +88,7 @@ impl Space {
     }
 
     /// The box with these ranges, (dimension, low, high); a dimension that isn't named
-    /// is taken in its whole range.
+    /// is used in its whole range.
     pub fn bounds(&self, ranges: &[(&str, i32, i32)]) -> Result<Bounds, BoundsError> {
         let mut bounds = Bounds {
             low: [0; 3],

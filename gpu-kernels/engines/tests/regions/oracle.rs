@@ -21,7 +21,7 @@ pub enum Update {
 impl Oracle {
     /// Pairs gained, and pairs lost, in order.
     pub fn step(&mut self, updates: &[Update]) -> (Vec<Pair>, Vec<Pair>) {
-        self.take_in(updates);
+        self.apply(updates);
         let mut pairs = BTreeSet::new();
         for (publication, one) in self.side(Side::Publication) {
             for (subscription, other) in self.side(Side::Subscription) {
@@ -36,7 +36,7 @@ impl Oracle {
         (gained, lost)
     }
 
-    pub fn take_in(&mut self, updates: &[Update]) {
+    pub fn apply(&mut self, updates: &[Update]) {
         for &update in updates {
             match update {
                 Update::Add(region, bounds) => {

@@ -32,7 +32,7 @@ fn many_regions_change_the_same_pairs_however_they_are_cut() {
     for share in [100, 60, 3] {
         let updates = field.updates(&mut dice, &oracle, share);
         fill(&mut batch, &updates);
-        oracle.take_in(&updates);
+        oracle.apply(&updates);
         let expected = reference.step(&batch).expect("a sound batch");
         assert!(expected.gained.len() > 100);
         for (label, engine) in &mut engines {

@@ -39,7 +39,7 @@ fn change(
     let mut compiled = Logic::compile_with(&config.schema, &config.symbols, logic)?;
     let limits = &config.limits;
     let mut problems = lacks_room(&compiled, limits);
-    if WorldConfig::tells_of_falls(&compiled.hooks) && !config.causes {
+    if WorldConfig::notifies_of_falls(&compiled.hooks) && !config.causes {
         problems.push(Problem::Setting {
             key: "logic".to_owned(),
             message: "a hook asks who caused a fall, for which the running world has no room: \
@@ -204,8 +204,8 @@ fn changed_notifications(
 /// that it starts with.
 fn lacks_room(logic: &Logic, limits: &Limits) -> Vec<Problem> {
     let given = logic.commands.iter().filter(|c| c.schema.is_given());
-    let puts_off = given.clone().find(|c| c.code.afters().next().is_some());
-    let tells = given
+    let schedules = given.clone().find(|c| c.code.afters().next().is_some());
+    let notifies = given
         .clone()
         .find(|c| c.code.notifications().next().is_some());
     let problem = |command: &Command, what: &str, limit: &str| Problem::Setting {
@@ -217,7 +217,7 @@ fn lacks_room(logic: &Logic, limits: &Limits) -> Vec<Problem> {
         ),
     };
     let mut problems = vec![];
-    if let Some(command) = puts_off.filter(|_| limits.timed_commands == 0) {
+    if let Some(command) = schedules.filter(|_| limits.timed_commands == 0) {
         problems.push(problem(command, "puts a command off", "timed_commands"));
     }
     let mut hooks = logic.hooks.iter();
@@ -226,7 +226,7 @@ fn lacks_room(logic: &Logic, limits: &Limits) -> Vec<Problem> {
     {
         problems.push(problem(command, "is a hook", "timed_commands"));
     }
-    if let Some(command) = tells.filter(|_| limits.notifications_per_tick == 0) {
+    if let Some(command) = notifies.filter(|_| limits.notifications_per_tick == 0) {
         problems.push(problem(
             command,
             "notifies clients",

@@ -60,7 +60,7 @@ impl<'a> Lower<'a> {
         }
         let mut words = vec![kind, Operand::Const(POPULATION_TOKEN)];
         words.extend(&place[..self.unit.dimensions]);
-        self.put_off(birth(words))
+        self.schedule_call(birth(words))
     }
 
     /// Where an entity of a kind is born. A kind that only the run knows may be one of things, so a

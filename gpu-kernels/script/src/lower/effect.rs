@@ -380,7 +380,7 @@ impl<'a> Lower<'a> {
             command,
             words,
         };
-        let nothing = self.put_off(after)?;
+        let nothing = self.schedule_call(after)?;
         Ok(kept.unwrap_or(nothing))
     }
 
@@ -467,7 +467,7 @@ impl<'a> Lower<'a> {
 
     pub(super) fn despawn(&mut self, entity: &'a syn::Expr) -> Checked<Value> {
         let entity = self.expression_of(entity, Type::Entity)?;
-        self.put_off(After {
+        self.schedule_call(After {
             ticks: Operand::Const(1),
             actor: Some(entity.operand()),
             command: CommandKind::DESPAWN.0,
@@ -475,7 +475,7 @@ impl<'a> Lower<'a> {
         })
     }
 
-    pub(super) fn put_off(&mut self, after: After) -> Checked<Value> {
+    pub(super) fn schedule_call(&mut self, after: After) -> Checked<Value> {
         self.step();
         self.schedule(after);
         Ok(Value::UNIT)

@@ -168,7 +168,7 @@ impl<'a> Lower<'a> {
         words.extend(others);
         words.resize(TIMED_WORDS_MAX, Operand::ZERO);
         let actor = given.actor.filter(|_| !newborn.is_giver);
-        self.put_off(After {
+        self.schedule_call(After {
             ticks: Operand::Const(1),
             actor,
             command: CommandKind::SPAWN.0,

@@ -58,7 +58,7 @@ impl<'a> Lower<'a> {
         if words.len() < command.words.len() {
             return Err(self.wrong_words(command, call.span()));
         }
-        self.put_off(After {
+        self.schedule_call(After {
             ticks: Operand::Const(1),
             actor: self.me,
             command: command.kind.0,
@@ -98,7 +98,7 @@ impl<'a> Lower<'a> {
         let ticks = self.binary(Binary::Add, ticks, half);
         let bits = Operand::Const(Fixed::FRACTION_BITS.cast_signed());
         let ticks = self.binary(Binary::Shr, ticks, bits);
-        self.put_off(After {
+        self.schedule_call(After {
             ticks,
             actor: None,
             command: PAUSED,

@@ -92,7 +92,7 @@ impl State {
         matches!(operand, Operand::Reg(reg) if self.known[reg.0 as usize] == Known::Slot)
     }
 
-    /// Takes in what an instruction sets.
+    /// Records what an instruction sets.
     pub fn step(&mut self, inst: &Inst) {
         let Some(reg) = inst.sets() else { return };
         let known = match *inst {

@@ -218,7 +218,7 @@ impl Test<'_> {
             plan.add(TestWorld::buffers(&sizes)),
             plan.add(TestTick::buffers(&sizes)),
         ];
-        let mut device = Device::open(0, &LIBRARY).expect("the GPU opens");
+        let mut device = Device::open(0, &LIBRARY, &[]).expect("the GPU opens");
         let base = device.allocate(plan.bytes()).expect("there is room");
         for (buffer, start) in plan.buffers() {
             let at = Pointer::<u8>::new(base + start);

@@ -3,8 +3,9 @@
 use shared::{EntityId, Slot};
 
 use super::{Merge, State};
+use crate::slot::SlotState;
 use crate::tick::output::TickOutput;
-use crate::tick::state::{self, SlotState, attribute, part};
+use crate::tick::state::{self, attribute, part};
 
 /// Leaves the slot resting, or fallen. A fallen one keeps its kind. Returns that of the entity;
 /// `None` if it does not die.

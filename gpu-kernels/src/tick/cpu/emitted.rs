@@ -5,8 +5,8 @@ use script::native::Host;
 use shared::{EntityId, NotificationKind, Tick};
 
 use super::Index;
+use crate::notification::Notification;
 use crate::space::Area;
-use crate::tick::notification::Notification;
 use crate::tick::timed::TimedCommand;
 
 /// The timed commands and notifications of the commands that one thread runs.

@@ -5,8 +5,8 @@ use shared::{EntityId, EntityRef, Slot};
 use super::deaths::death;
 use super::{Merge, State};
 use crate::logic::Catalog;
+use crate::slot::SlotState;
 use crate::tick::output::TickOutput;
-use crate::tick::state::SlotState;
 
 /// Ends the things that accounts keep of players who died in this tick, also those in other such
 /// things: so nobody can take them afterwards. What holds a thing is of a kind before its own, so this

@@ -15,10 +15,11 @@ use super::motion::Motion;
 use super::walls::Walls;
 use super::{Merge, State};
 use crate::logic::Catalog;
+use crate::slot::SlotState;
 use crate::tick::counts::Counts;
 use crate::tick::frame::{Command, POPULATION_TOKEN};
 use crate::tick::output::{Birth, TickOutput};
-use crate::tick::state::{self, SlotState, part};
+use crate::tick::state::{self, part};
 use crate::tick::timed::{TimedCommand, token_of};
 
 /// Applies the tick's births and deaths, in command order. The n-th birth gets the n-th
@@ -131,7 +132,7 @@ fn fall(
             begin_fall(state, catalog, entity, kind, by, output);
             continue;
         }
-        if catalog.tells(NotificationKind::FALL) {
+        if catalog.has_notification(NotificationKind::FALL) {
             let notification = catalog.fell(entity, kind, state.row(slot));
             output.notify(notification, catalog.notifications_max());
         }

@@ -14,9 +14,9 @@ use super::left::Left;
 use super::usage::is_surplus;
 use super::{Index, State, TickCommands};
 use crate::logic::{Catalog, Rest, Scripts};
+use crate::notification::Notification;
 use crate::tick::counts::Counts;
 use crate::tick::frame::Command;
-use crate::tick::notification::Notification;
 use crate::tick::output::{Changes, TickOutput};
 use crate::tick::refused::RefusedCommand;
 use crate::tick::timed::TimedCommand;
@@ -147,7 +147,7 @@ impl Updates {
             offsets: vec![],
             parts: vec![],
             causes: Causes::new(config),
-            has_fall_hooks: WorldConfig::tells_of_falls(&config.hooks),
+            has_fall_hooks: WorldConfig::notifies_of_falls(&config.hooks),
             is_quiet: false,
         }
     }
@@ -159,7 +159,7 @@ impl Updates {
 
     /// The hooks from the next tick on: some get the cause of a fall.
     pub fn set_hooks(&mut self, hooks: &[Hook]) {
-        self.has_fall_hooks = WorldConfig::tells_of_falls(hooks);
+        self.has_fall_hooks = WorldConfig::notifies_of_falls(hooks);
     }
 
     /// The causes of this tick, if anybody asks for them.
@@ -386,7 +386,7 @@ impl Updates {
         let Some(owner) = catalog.tells_owner() else {
             return;
         };
-        if !catalog.tells(NotificationKind::PICKED) {
+        if !catalog.has_notification(NotificationKind::PICKED) {
             return;
         }
         let world = Frozen {

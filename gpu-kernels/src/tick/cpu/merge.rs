@@ -260,7 +260,7 @@ impl Merge {
         counts.changes = changes.values.len() as u64;
     }
 
-    /// Takes in what atomic commands left in the rows.
+    /// Merges what atomic commands left in the rows.
     pub fn leave(&mut self, state: &mut State, left: &[Left]) {
         for &Left {
             key, before, now, ..

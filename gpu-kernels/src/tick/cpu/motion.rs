@@ -3,8 +3,9 @@ use shared::world::course::VELOCITY_MAX;
 use shared::{Slot, WorldConfig};
 
 use super::{Merge, State, first_axes};
+use crate::slot::SlotState;
 use crate::tick::output::Courses;
-use crate::tick::state::{SlotState, Snapshot, Track, part, track};
+use crate::tick::state::{Snapshot, Track, part, track};
 
 /// Finds the entities that departed from the course that clients were sent: they get a new one.
 ///

@@ -3,8 +3,8 @@ use shared::world::edit::Edit;
 use shared::world::field::{self, Goals};
 
 use super::fields::SEARCHES_MAX;
+use crate::notification::Notification;
 use crate::space::field::Search;
-use crate::tick::notification::Notification;
 
 /// The buffers that a world needs on this backend, with their sizes in bytes when full.
 pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {

@@ -1,6 +1,7 @@
 use shared::{EntityId, EntityRef, Slot, WorldConfig};
 
-use crate::tick::state::{SlotState, Snapshot};
+use crate::slot::SlotState;
+use crate::tick::state::Snapshot;
 
 /// The slots, with the entity in each.
 pub struct Slots {

@@ -7,18 +7,19 @@ use shared::world::edit::{Edit, LayerKind};
 
 use super::logic::Rules;
 use super::{CpuBackend, Updates, lifecycle};
+use crate::notification::Notification;
+use crate::slot::SlotState;
 use crate::tick::counts::Counts;
 use crate::tick::edits;
 use crate::tick::frame::{Frame, Holder, ObserverChange, RegionChange, Target, region_changes_max};
-use crate::tick::notification::Notification;
 use crate::tick::output::{Stage, StageTimes, TickOutput};
-use crate::tick::state::{self, SlotState, part};
+use crate::tick::state::{self, part};
 
 impl CpuBackend {
     pub(super) fn run(&mut self, frame: &Frame, out: &mut TickOutput) {
         out.reset(self.state.tick);
         let mut clock = StageClock::start();
-        self.take_in(frame, &mut out.counts);
+        self.apply_frame(frame, &mut out.counts);
         out.stages.set(Stage::Upload, clock.lap());
 
         let rows = (&self.state.rows[..], self.state.columns);
@@ -160,7 +161,7 @@ impl CpuBackend {
     }
 
     /// Applies the frame's changes of observers, clients and slots.
-    fn take_in(&mut self, frame: &Frame, counts: &mut Counts) {
+    fn apply_frame(&mut self, frame: &Frame, counts: &mut Counts) {
         for change in &frame.observers {
             counts.ignored += u64::from(!self.set_observer(change));
         }

@@ -249,8 +249,8 @@ impl Backend for CudaBackend {
 
     fn continue_copy(&mut self) -> Result<Option<Snapshot>, TickError> {
         self.check_failed()?;
-        let went_on = self.parts[0].go_on_copying();
-        went_on.map_err(|error| self.fail(0, Stage::Download, error))
+        let advanced = self.parts[0].advance_copy();
+        advanced.map_err(|error| self.fail(0, Stage::Download, error))
     }
 
     fn snapshot(&mut self) -> Result<Snapshot, TickError> {

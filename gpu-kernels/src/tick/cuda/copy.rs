@@ -57,7 +57,7 @@ struct Piece<T> {
 
 impl<T: Plain + Default> Piece<T> {
     /// Downloads as much as `bytes` allow, and takes them off. True if all is there.
-    fn go_on(&mut self, device: &Device, bytes: &mut usize) -> Result<bool, DriverError> {
+    fn advance(&mut self, device: &Device, bytes: &mut usize) -> Result<bool, DriverError> {
         let begun = self.values.len();
         let more = (self.count - begun).min(*bytes / size_of::<T>());
         self.values.resize(begun + more, T::default());
@@ -99,12 +99,12 @@ impl Part {
         Ok(())
     }
 
-    pub(super) fn go_on_copying(&mut self) -> Result<Option<Snapshot>, DriverError> {
+    pub(super) fn advance_copy(&mut self) -> Result<Option<Snapshot>, DriverError> {
         let Some(mut copy) = self.copy.take() else {
             return Ok(None);
         };
         self.device.enter()?;
-        match copy.go_on(&self.device, SLICE_BYTES)? {
+        match copy.advance(&self.device, SLICE_BYTES)? {
             true => Ok(Some(copy.finish())),
             false => {
                 self.copy = Some(copy);
@@ -116,7 +116,7 @@ impl Part {
     /// The state at once.
     pub(super) fn fetch_state(&self) -> Result<Snapshot, DriverError> {
         let mut copy = self.copy_from(None)?;
-        copy.go_on(&self.device, usize::MAX)?;
+        copy.advance(&self.device, usize::MAX)?;
         Ok(copy.finish())
     }
 
@@ -175,31 +175,31 @@ impl Part {
 
 impl Copy {
     /// Downloads at most so many bytes more. True if all is there.
-    fn go_on(&mut self, device: &Device, mut bytes: usize) -> Result<bool, DriverError> {
+    fn advance(&mut self, device: &Device, mut bytes: usize) -> Result<bool, DriverError> {
         let (d, b) = (device, &mut bytes);
-        let mut is_done = self.states.go_on(d, b)?
-            && self.generations.go_on(d, b)?
-            && self.kinds.go_on(d, b)?
-            && self.due.go_on(d, b)?
-            && self.ready.go_on(d, b)?
-            && self.rows.go_on(d, b)?
-            && self.glides.go_on(d, b)?
-            && self.steps.go_on(d, b)?
-            && self.offsets.go_on(d, b)?
-            && self.past.go_on(d, b)?
-            && self.observers.go_on(d, b)?
-            && self.regions.go_on(d, b)?
-            && self.publications.go_on(d, b)?
-            && self.subscriptions.go_on(d, b)?;
+        let mut is_done = self.states.advance(d, b)?
+            && self.generations.advance(d, b)?
+            && self.kinds.advance(d, b)?
+            && self.due.advance(d, b)?
+            && self.ready.advance(d, b)?
+            && self.rows.advance(d, b)?
+            && self.glides.advance(d, b)?
+            && self.steps.advance(d, b)?
+            && self.offsets.advance(d, b)?
+            && self.past.advance(d, b)?
+            && self.observers.advance(d, b)?
+            && self.regions.advance(d, b)?
+            && self.publications.advance(d, b)?
+            && self.subscriptions.advance(d, b)?;
         is_done = is_done
-            && self.deferred.go_on(d, b)?
-            && self.deferred_words.go_on(d, b)?
-            && self.deferred_flags.go_on(d, b)?
-            && self.fields.go_on(d, b)?
-            && self.layers.go_on(d, b)?
-            && self.walls.go_on(d, b)?;
+            && self.deferred.advance(d, b)?
+            && self.deferred_words.advance(d, b)?
+            && self.deferred_flags.advance(d, b)?
+            && self.fields.advance(d, b)?
+            && self.layers.advance(d, b)?
+            && self.walls.advance(d, b)?;
         for column in &mut self.timed {
-            is_done = is_done && column.go_on(d, b)?;
+            is_done = is_done && column.advance(d, b)?;
         }
         Ok(is_done)
     }

@@ -9,8 +9,8 @@ use shared::{EntityId, Refusal};
 use super::layout::{self, KEPT, Tick};
 use super::sizes::Sizes;
 use super::{Flight, OutputForm, Part, reach};
+use crate::notification::Notification;
 use crate::tick::counts::{CHUNKS_MAX, Counters};
-use crate::tick::notification::Notification;
 use crate::tick::output::{
     Birth, BucketRanges, Changes, Courses, Delivery, Segment, Stage, StageTimes, TickOutput,
 };

@@ -10,9 +10,9 @@ use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX};
 use shared::world::hook::HOOKS_MAX;
 
 use super::sizes::Sizes;
+use crate::notification::Notification;
 use crate::tick::counts::Counters;
 use crate::tick::frame::{After, Command};
-use crate::tick::notification::Notification;
 use crate::tick::parts::PARTS_MAX;
 use crate::tick::timed::TIMED_WORDS_MAX;
 pub use header::{hash, header};
@@ -40,7 +40,7 @@ device::device_struct! {
         /// Squared distances at which tiers end, but the last.
         tiers: [u64; 3];
         /// A bit for each number of a notification that the world has.
-        tells: u64;
+        notification_kinds: u64;
         capacity: u32;
         columns: u32;
         dimensions: u32;
@@ -215,7 +215,7 @@ device::device_struct! {
         /// By client: the slots that it knows, ascending, each with a tier in the lowest bits.
         known: Pointer<u32> = s.clients * s.visible_max;
         known_counts: Pointer<u32> = s.clients, zeroed;
-        /// By client: whether its deliveries were put off.
+        /// By client: whether its deliveries were deferred.
         behind: Pointer<u8> = s.clients, zeroed;
         /// The commands that wait, column by column, `timed_max` each.
         timed: Pointer<u32> = s.timed * TIMED_COLUMNS as u64;
@@ -334,7 +334,7 @@ device::device_struct! {
         changed_before: Pointer<u32> = (s.capacity + 1) * s.by_buckets;
         /// As `timed`, in the next tick.
         timed_next: Pointer<u32> = s.timed * TIMED_COLUMNS as u64;
-        /// By command: those that it puts off, likewise; as they are before they wait.
+        /// By command: those that it schedules, likewise; as they are before they wait.
         after_counts: Pointer<u32> = s.commands * u64::from(s.timed > 0);
         after_offsets: Pointer<u32> = s.commands * u64::from(s.timed > 0);
         after_records: Pointer<AfterRecord> = s.timed;
@@ -378,7 +378,7 @@ device::device_struct! {
         /// The entities that are keys, ascending, and what the merge left in their rows.
         atomic_entities: Pointer<u32> = s.atomic_entities();
         atomic_rows: Pointer<i32> = s.atomic_entities() * s.columns;
-        /// By turn: what it puts off, and its notifications.
+        /// By turn: what it schedules, and its notifications.
         atomic_after_counts: Pointer<u32> = s.atomics * u64::from(s.timed > 0);
         atomic_afters: Pointer<AfterRecord> = s.atomics * EFFECTS_MAX as u64 * u64::from(s.timed > 0);
         atomic_notification_counts: Pointer<u32> = s.atomics * u64::from(s.notifications > 0);
@@ -730,7 +730,7 @@ device::device_struct! {
 }
 
 device::device_struct! {
-    /// A command that a command puts off; `kind` has the number of its words from bit 16 on.
+    /// A command that a command schedules; `kind` has the number of its words from bit 16 on.
     pub struct AfterRecord {
         ticks: u32;
         slot: u32;

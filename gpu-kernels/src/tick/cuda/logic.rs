@@ -60,7 +60,7 @@ impl LogicKernels {
         }
         run.world.keys = keys.first;
         run.world.values = values.first;
-        match scripts.put_off() {
+        match scripts.schedules_any() {
             true => run.items(self.after, u64::from(run.world.timed_max)),
             false => Ok(()),
         }

@@ -63,7 +63,7 @@ impl MergeKernels {
         run.items(self.count, updates)?;
         // At least one thread, to write the final offset.
         run.items(self.store, updates.max(1))?;
-        if run.world.tells >> NotificationKind::PICKED.id() & 1 == 1 {
+        if run.world.notification_kinds >> NotificationKind::PICKED.id() & 1 == 1 {
             run.items(self.picks_count, updates)?;
             run.items(self.picks_store, updates)?;
         }

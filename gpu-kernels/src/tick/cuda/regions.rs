@@ -10,7 +10,7 @@ use crate::tick::frame::{Frame, Holder, Region, region_changes_max};
 
 device::kernels! {
     pub struct RegionsKernels {
-        take_in: "regions_take_in",
+        apply: "regions_apply",
         bear: "regions_bear",
         count: "regions_count",
         collect: "regions_collect",

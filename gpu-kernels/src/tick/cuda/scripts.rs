@@ -74,7 +74,7 @@ pub struct Form {
     /// The most updates of a run.
     pub updates_max: u64,
     /// The numbers of the commands that it may schedule.
-    pub puts_off: Vec<u16>,
+    pub schedules: Vec<u16>,
     /// Whether any of these names a newborn.
     pub follow_ups: bool,
     pub is_atomic: bool,
@@ -219,17 +219,17 @@ impl LogicCompiler for Compiler {
 
 impl Form {
     fn of(command: &Command) -> Form {
-        let mut puts_off: Vec<u16> = command.code.afters().map(|after| after.command).collect();
+        let mut schedules: Vec<u16> = command.code.afters().map(|after| after.command).collect();
         let named = command.code.follow_ups().map(|follow_up| follow_up.command);
-        let before = puts_off.len();
-        puts_off.extend(named);
-        let follow_ups = puts_off.len() > before;
-        puts_off.sort_unstable();
-        puts_off.dedup();
+        let before = schedules.len();
+        schedules.extend(named);
+        let follow_ups = schedules.len() > before;
+        schedules.sort_unstable();
+        schedules.dedup();
         Form {
             kind: command.schema.kind.id(),
             updates_max: command.updates_max,
-            puts_off,
+            schedules,
             follow_ups,
             is_atomic: command.atomic.is_some(),
             has_reasons: command.code.has_reasons(),
@@ -333,10 +333,10 @@ impl Scripts {
             .fold(0, |bits, command| bits | command.form.asked_rankings)
     }
 
-    /// Whether any command puts others off.
-    pub fn put_off(&self) -> bool {
+    /// Whether any command schedules others.
+    pub fn schedules_any(&self) -> bool {
         self.commands()
-            .any(|command| !command.form.puts_off.is_empty())
+            .any(|command| !command.form.schedules.is_empty())
     }
 }
 

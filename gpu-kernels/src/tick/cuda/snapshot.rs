@@ -14,8 +14,9 @@ use super::motion;
 use super::regions::{device_region, host_region};
 use super::scripts::Kinds;
 use super::timed;
+use crate::slot::SlotState;
 use crate::tick::frame::{Observer, Region, Target};
-use crate::tick::state::{SlotState, Snapshot};
+use crate::tick::state::Snapshot;
 
 impl Part {
     /// Downloads a part of the state.

@@ -117,7 +117,7 @@ impl Part {
             }
         };
         let kernels = &self.kernels;
-        kernels.due.take_in(&run, &kernels.regions)?;
+        kernels.due.apply_frame(&run, &kernels.regions)?;
         begin(Stage::Due)?;
         kernels.due.run(&run)?;
         begin(Stage::Logic)?;

@@ -339,7 +339,7 @@ impl FrameCounts {
             .filter(|command| command.form.is_atomic || self.of_kind(command.form.kind) > 0);
         for command in run {
             waiting.follow_ups |= command.form.follow_ups;
-            for &kind in &command.form.puts_off {
+            for &kind in &command.form.schedules {
                 waiting.add(kind);
             }
         }

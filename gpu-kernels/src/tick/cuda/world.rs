@@ -21,8 +21,8 @@ use super::layout::{
 };
 use super::regions::newborn_edges;
 use super::sizes::{Sizes, buckets, has_regions};
+use crate::slot::SlotState;
 use crate::space::levels::Levels;
-use crate::tick::state::SlotState;
 
 /// The layout of a world's buffers in the device's allocation.
 pub struct Buffers {
@@ -334,7 +334,7 @@ pub fn set_logic(world: &mut World, config: &WorldConfig) {
         world.rest_places[usize::from(command.kind.id())] = place;
     }
     let kinds = schema.notifications.iter().map(|n| n.kind.id());
-    world.tells = kinds.fold(0, |bits, kind| bits | 1 << kind);
+    world.notification_kinds = kinds.fold(0, |bits, kind| bits | 1 << kind);
     let hooks = hooks(config);
     world.hook_count = hooks.len() as u32;
     let are_watched = hooks.iter().any(|hook| hook.occasion >= ON_BORDER);

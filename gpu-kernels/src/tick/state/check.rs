@@ -4,8 +4,9 @@ use shared::world::edit::Edit;
 use shared::world::field::Goals;
 use shared::{EntityId, Tick, WorldConfig};
 
-use super::{SlotState, Snapshot, Track};
+use super::{Snapshot, Track};
 use crate::logic::Catalog;
+use crate::slot::SlotState;
 use crate::space::field::FieldCells;
 use crate::tick::error::RestoreError;
 use crate::tick::frame::{Observer, Target};

@@ -303,18 +303,18 @@ impl Oracle {
         let mut full = false;
         for command in commands {
             let emitted = self.run(command);
-            let put_off = self.later(command);
+            let scheduled = self.later(command);
             let n = emitted.len() as u64;
             full |= out.counts.updates + n > u64::from(self.config.limits.updates_per_tick);
             if full && n > 0 {
                 self.refuse(command, Refusal::BeyondLimits, out);
-            } else if n == 0 && put_off.is_empty() && self.notifications_of(command).is_empty() {
+            } else if n == 0 && scheduled.is_empty() && self.notifications_of(command).is_empty() {
                 let script = self.script(command.kind);
                 let ran = script.and_then(|script| self.run_script(script, command).ok());
                 let because = ran.and_then(|ran| ran.reason);
                 self.refuse_because(command, Refusal::Idle, because, out);
             }
-            later.extend(put_off);
+            later.extend(scheduled);
             if full {
                 out.counts.updates_dropped += n;
                 continue;

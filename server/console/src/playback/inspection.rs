@@ -1,7 +1,7 @@
 //! A command of a tick once more, with what each of its lines gave.
 
 use anyhow::{Context, Result, bail};
-use gpu_kernels::logic::StillWorld;
+use gpu_kernels::tick::still::StillWorld;
 use gpu_kernels::{Snapshot, Trace};
 use script::arith::Random;
 use script::interpreter::{Interpreter, Invocation, World};

@@ -28,7 +28,7 @@ pub struct DemoReport {
     pub age_at_client_ms_p50: f64,
     pub age_at_client_ms_p99: f64,
     /// Of a hundred clients in a tick: those that were not sent it, as there was no time.
-    pub put_off_percent: f64,
+    pub deferred_percent: f64,
     /// The same, as nothing was received from them for long.
     pub out_of_touch_percent: f64,
     /// Packets from and to the server.
@@ -58,7 +58,7 @@ impl DemoReport {
             commands_applied: figures.commands_applied,
             age_at_client_ms_p50: figures.age_ms(0.5),
             age_at_client_ms_p99: figures.age_ms(0.99),
-            put_off_percent: per_client_tick(100 * figures.deferred),
+            deferred_percent: per_client_tick(100 * figures.deferred),
             out_of_touch_percent: per_client_tick(100 * figures.out_of_touch),
             packets_out_per_client_tick: per_client_tick(figures.packets_sent),
             packets_in_per_client_tick: per_client_tick(figures.packets_received),
@@ -145,7 +145,7 @@ impl DemoReport {
                 "deferred",
                 format!(
                     "{:.1} % for want of time, {:.1} % out of touch",
-                    self.put_off_percent, self.out_of_touch_percent
+                    self.deferred_percent, self.out_of_touch_percent
                 ),
             ),
             (

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use durability::annotations::Recipients;
 use durability::recording::{NextTick, RecordingReader};
-use gpu_kernels::logic::StillWorld;
+use gpu_kernels::tick::still::StillWorld;
 use gpu_kernels::{Backend, CpuBackend, Frame, Snapshot};
 use platform::metrics::machine;
 use script::interpreter::World;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use client_bot::say;
-use gpu_kernels::logic::StillWorld;
+use gpu_kernels::tick::still::StillWorld;
 use gpu_kernels::{Backend, Frame, SlotState, Snapshot};
 use script::arith::Random;
 use script::diagnostic::draw;

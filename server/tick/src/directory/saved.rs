@@ -8,7 +8,8 @@ use durability::roster::{Roster, RowState, SavedRow};
 use frontend::inbox::Leave;
 use frontend::inbox::SessionKey;
 use gpu_kernels::Frame;
-use gpu_kernels::tick::state::{SlotState, Snapshot};
+use gpu_kernels::SlotState;
+use gpu_kernels::tick::state::Snapshot;
 use shared::{ClientRow, Slot, Tick, WorldConfig};
 
 use super::rows::{Row, Waiting};

@@ -34,7 +34,7 @@ impl<const D: usize> State<D> {
     }
 
     /// Applies a batch, all of it or nothing.
-    pub fn take_in(&mut self, batch: &Batch) -> Result<(), StepError> {
+    pub fn apply(&mut self, batch: &Batch) -> Result<(), StepError> {
         self.step += 1;
         for side in &mut self.sides {
             side.updated.clear();
@@ -42,7 +42,7 @@ impl<const D: usize> State<D> {
             side.added = 0;
         }
         for update in batch.words().chunks_exact(1 + 2 * D) {
-            if let Err(error) = self.take_in_one(update) {
+            if let Err(error) = self.apply_one(update) {
                 self.take_back();
                 return Err(error);
             }
@@ -56,7 +56,7 @@ impl<const D: usize> State<D> {
         Ok(())
     }
 
-    fn take_in_one(&mut self, update: &[i32]) -> Result<(), StepError> {
+    fn apply_one(&mut self, update: &[i32]) -> Result<(), StepError> {
         let (kind, region) = parse(update[0]);
         let side = &mut self.sides[region.side as usize];
         let number = region.number as usize;

@@ -17,7 +17,7 @@ use crate::regions::output::{Approach, Metrics};
 /// The kernels for one number of dimensions.
 pub struct Kernels {
     empty: Kernel,
-    take_in: Kernel,
+    apply: Kernel,
     enlist: Kernel,
     keys: Kernel,
     gather: Kernel,
@@ -37,7 +37,7 @@ impl Kernels {
         let kernel = |name: &str| device.kernel(&format!("regions_{name}_{dimensions}"));
         Ok(Kernels {
             empty: kernel("empty")?,
-            take_in: kernel("take_in")?,
+            apply: kernel("apply")?,
             enlist: kernel("enlist")?,
             keys: kernel("keys")?,
             gather: kernel("gather")?,
@@ -73,10 +73,10 @@ impl Launcher {
     }
 
     /// From uploaded updates to entries, with a check of all of them.
-    pub fn take_in(&mut self) -> Result<(), DriverError> {
+    pub fn apply(&mut self) -> Result<(), DriverError> {
         self.size_keys(self.world.updates.into());
         self.clear_counters()?;
-        self.items(self.kernels.take_in, self.world.updates.into())
+        self.items(self.kernels.apply, self.world.updates.into())
     }
 
     /// All regions, of which there are so many, become entries.

@@ -12,13 +12,13 @@ use shared::{EntityId, Slot, Tick};
 
 use super::log::Log;
 use crate::logic::{Catalog, Scripts};
+use crate::notification::Notification;
 use crate::tick::cpu::State;
 use crate::tick::cpu::emitted::Emitted;
 use crate::tick::cpu::fields::Fields;
 use crate::tick::cpu::logic::{Rules, Run};
 use crate::tick::cpu::past::Past;
 use crate::tick::cpu::slots::Slots;
-use crate::tick::notification::Notification;
 use crate::tick::timed::TimedCommand;
 
 /// The commands of a tick, whatever runs them.

@@ -12,7 +12,7 @@ use crate::tick::output::{Deliveries, Delivery};
 impl Interest {
     /// Counts each client's changed entities in range.
     pub(super) fn count_changed(&mut self, workers: &Workers, input: Input<'_>) {
-        if self.tells_whole_neighbourhoods(input) {
+        if self.sends_whole_neighbourhoods(input) {
             return self.count_neighbours(workers, input);
         }
         let mut owed = std::mem::take(&mut self.owed);
@@ -45,7 +45,7 @@ impl Interest {
         served: usize,
         out: &mut Deliveries,
     ) {
-        if self.tells_whole_neighbourhoods(input) {
+        if self.sends_whole_neighbourhoods(input) {
             return self.copy_neighbours(workers, served, input, out);
         }
         let mut scratch = std::mem::take(&mut self.scratch);

@@ -7,9 +7,9 @@ use super::cover::Cover;
 use super::gather::Viewpoint;
 use super::{CLIENTS_GRAIN, Interest};
 use crate::logic::within_distance;
+use crate::notification::Notification;
 use crate::space::Aabb;
 use crate::tick::cpu::{Index, State};
-use crate::tick::notification::Notification;
 use crate::tick::output::TickOutput;
 use device::cpu::{Workers, ranges, take};
 

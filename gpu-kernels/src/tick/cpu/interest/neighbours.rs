@@ -15,7 +15,7 @@ use device::plain::items_mut;
 pub type Runs = [(u32, u32); 3];
 
 impl Interest {
-    pub(super) fn tells_whole_neighbourhoods(&self, input: Input<'_>) -> bool {
+    pub(super) fn sends_whole_neighbourhoods(&self, input: Input<'_>) -> bool {
         self.mode == InterestMode::Buckets
             && self.dimensions == 2
             && self.observers_per_client == 1

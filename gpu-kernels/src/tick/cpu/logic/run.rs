@@ -11,9 +11,9 @@ use shared::{EntityId, Slot};
 
 use super::pairs::{Pair, Pairs};
 use crate::logic::Scripts;
+use crate::notification::Notification;
 use crate::tick::cpu::emitted::Emitted;
 use crate::tick::cpu::{Index, State, TickCommands};
-use crate::tick::notification::Notification;
 use crate::tick::timed::TimedCommand;
 use device::cpu::lanes::prefetch;
 

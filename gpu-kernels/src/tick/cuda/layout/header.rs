@@ -20,11 +20,12 @@ use super::{
     RULE_MASK, Refused, Region, RegionSet, Regions, Rule, SCANS, SpawnArea, TIER_BITS,
     TIMED_COLUMNS, Tick, TimedState, Verdict, World, Zone, ZonePlace,
 };
+use crate::notification::Notification;
+use crate::slot::SlotState;
 use crate::tick::counts::{CHUNKS_MAX, Counters};
 use crate::tick::frame::{After, Command};
-use crate::tick::notification::Notification;
 use crate::tick::output::Delivery;
-use crate::tick::state::{SlotState, part};
+use crate::tick::state::part;
 use crate::tick::timed::{JOIN_TOKEN, POPULATION_TOKEN, TIMED_WORDS_MAX};
 
 /// The content of `kernels/tick/layout.cuh`.

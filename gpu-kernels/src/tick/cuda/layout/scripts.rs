@@ -10,10 +10,10 @@ use shared::WorldConfig;
 
 use super::super::sizes::{Sizes, buckets};
 use super::{AfterRecord, Tick, Verdict, World};
+use crate::notification::Notification;
+use crate::slot::SlotState;
 use crate::tick::counts::Counters;
 use crate::tick::frame::Command;
-use crate::tick::notification::Notification;
-use crate::tick::state::SlotState;
 
 /// The layout for the scripts of a world.
 pub fn script_layout(config: &WorldConfig, sizes: &Sizes) -> Layout {

@@ -15,8 +15,9 @@ use shared::world::ranking::Ranking;
 use shared::world::schema::Schema;
 use shared::{EntityId, EntityRef, Slot, WorldConfig};
 
+use crate::slot::SlotState;
 use crate::space::field;
-use crate::tick::state::{SlotState, Snapshot};
+use crate::tick::state::Snapshot;
 
 /// The world between two ticks.
 pub struct StillWorld<'a> {
