@@ -73,7 +73,7 @@ fn changed(text: &str, all: &[&str], changes: &[Change]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
     fn changed_texts_are_compiled_or_rejected(

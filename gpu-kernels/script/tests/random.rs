@@ -52,7 +52,7 @@ fn random_scripts_do_the_same_whatever_runs_them() {
 }
 
 /// Compiling them bounds the test.
-const SCRIPTS: u64 = 5_000;
+const SCRIPTS: u64 = 2_500;
 
 fn seeds() -> Range<u64> {
     let number = |name: &str| env::var(name).ok().and_then(|n| n.parse::<u64>().ok());

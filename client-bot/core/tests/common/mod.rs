@@ -3,6 +3,8 @@
 // Each test file uses its own part of this.
 #![allow(dead_code)]
 
+use std::sync::LazyLock;
+
 use client_core::Session;
 use shared::wire::bits::BitWriter;
 use shared::wire::commands::{ClientDatagram, CommandCodec};
@@ -41,8 +43,11 @@ struct Waiting {
     words: Vec<i32>,
 }
 
+/// That of the default world, whose scripts are compiled once: sessions and servers come by the
+/// thousand.
 pub fn schema() -> Schema {
-    world_file::default().schema
+    static SCHEMA: LazyLock<Schema> = LazyLock::new(|| world_file::default().schema);
+    SCHEMA.clone()
 }
 
 pub fn welcome() -> Welcome {
