@@ -203,7 +203,7 @@ impl Books {
             .iter()
             .filter(|(_, known)| known.holder != EntityRef::NONE)
         {
-            // One whose holder has ended in this tick is let go of in the next one.
+            // One whose holder has ended in this tick is dropped in the next one.
             let lives = holder_in(before, known).or(holder_in(after, known));
             assert!(
                 lives.is_some(),

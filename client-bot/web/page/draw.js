@@ -173,7 +173,7 @@ export class Scene {
     }
   }
 
-  /** Takes in where an entity is now, and what has changed since the last frame. */
+  /** Updates where an entity is now, and what has changed since the last frame. */
   #take({ slot, kind, x, y, isOwn, isNamed, textMark, share }, bar, now) {
     let figure = this.#figures.get(slot);
     if (!figure || figure.frame !== this.#frame - 1 || figure.kind !== kind) {

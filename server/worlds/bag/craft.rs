@@ -14,7 +14,7 @@ fn craft(me: Entity) {
     after(1, join(me, first, second, stone));
 }
 
-/// What is used up is let go of at once, so nothing is used twice.
+/// What is used up is dropped at once, so nothing is used twice.
 #[command(atomic)]
 fn join(me: Entity, first: Entity, second: Entity, stone: Entity) {
     require(first.holder == me && second.holder == me && stone.holder == me, "it is gone");

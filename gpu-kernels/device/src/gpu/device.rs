@@ -87,7 +87,7 @@ impl Device {
             bytes: 0,
         };
         device.enter()?;
-        for module in [module, &LIBRARY] {
+        for (module, layouts) in [(module, layouts), (&LIBRARY, &[])] {
             device.load(module, layouts)?;
         }
         for stream in &mut device.streams {

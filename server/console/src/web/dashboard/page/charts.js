@@ -52,7 +52,7 @@ export class Charts {
     });
   }
 
-  /// Takes in new samples.
+  /// Adds new samples.
   add(samples) {
     for (const { at, values } of samples) {
       this.times.push(at / 1000);

@@ -76,7 +76,7 @@ class Health {
     this.since = 0;
   }
 
-  /// Takes in the new samples: of a whole hour, in several answers.
+  /// Adds the new samples: of a whole hour, in several answers.
   async look() {
     let answer;
     do {

@@ -22,7 +22,7 @@ export class Timeline {
     this.show();
   }
 
-  /// Takes in how far the recording is known.
+  /// Shows how far the recording is known.
   take(progress) {
     this.progress = progress;
     this.last = progress.is_done ? progress.ticks : Math.max(progress.reached, progress.first + 1);
