@@ -176,10 +176,8 @@ impl Books {
         );
         // What a player carries goes with it. Else nothing but an axe takes wood and stones, and
         // nothing ends bags and axes before their holders.
-        let goes_along = |known: &Known| {
-            let holder = before.keys().find(|id| id.reference() == known.holder);
-            holder.is_some_and(|holder| !after.contains_key(holder))
-        };
+        let goes_along =
+            |thing: &Known| holder_in(before, thing).is_some() && holder_in(after, thing).is_none();
         let used = died.iter().filter(|(_, known)| !goes_along(known));
         let used: Vec<_> = used.copied().collect();
         let made = of(&used, "stone");

@@ -241,9 +241,6 @@ fn doubling_helpers_end_soon() {
         for last in ["1", "n", "unknown", "if n > 1 { return 2; } n"] {
             let text = levels(last, level);
             problem(&text);
-            if last != "n" {
-                continue;
-            }
             // Many that double.
             let more: String = (0..300)
                 .map(|i| format!("fn g{i}(n: i32) -> i32 {{ f0(n) }}"))

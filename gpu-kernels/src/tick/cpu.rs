@@ -163,22 +163,21 @@ impl CpuBackend {
         memory_available: Option<u64>,
         engine: Engine,
     ) -> Result<CpuBackend, StartError> {
-        let scripts = Arc::new(Scripts::new(config, engine)?);
-        CpuBackend::with_scripts(config, threads, memory_available, scripts)
-    }
-
-    /// Like [`CpuBackend::new`], with the scripts of this world, already compiled: several worlds of
-    /// one configuration can share them.
-    pub fn with_scripts(
-        config: &WorldConfig,
-        threads: usize,
-        memory_available: Option<u64>,
-        scripts: Arc<Scripts>,
-    ) -> Result<CpuBackend, StartError> {
         let needed = memory_plan(config).iter().map(|(_, bytes)| bytes).sum();
         if let Some(available) = memory_available.filter(|&available| available < needed) {
             return Err(StartError::OutOfMemory { needed, available });
         }
+        let scripts = Arc::new(Scripts::new(config, engine)?);
+        CpuBackend::with_scripts(config, threads, scripts)
+    }
+
+    /// Like [`CpuBackend::new`], where memory is known to be enough, with the scripts of this world,
+    /// already compiled: several worlds of one configuration can share them.
+    pub fn with_scripts(
+        config: &WorldConfig,
+        threads: usize,
+        scripts: Arc<Scripts>,
+    ) -> Result<CpuBackend, StartError> {
         let columns = config.schema.attributes.len();
         let capacity = config.schema.world.capacity as usize;
         let tracks = capacity * usize::from(config.motion.is_some());

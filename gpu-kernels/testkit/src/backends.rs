@@ -115,7 +115,7 @@ struct Compiled(Mutex<Option<(WorldConfig, Arc<Scripts>)>>);
 
 impl Compiled {
     fn start(&self, config: &WorldConfig, threads: usize) -> Result<CpuBackend, StartError> {
-        CpuBackend::with_scripts(config, threads, None, self.scripts(config)?)
+        CpuBackend::with_scripts(config, threads, self.scripts(config)?)
     }
 
     fn scripts(&self, config: &WorldConfig) -> Result<Arc<Scripts>, StartError> {

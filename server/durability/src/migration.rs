@@ -22,9 +22,7 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
-use gpu_kernels::SlotState;
-use gpu_kernels::tick::state::Snapshot;
-use gpu_kernels::{RestoreError, StateHash};
+use gpu_kernels::{RestoreError, SlotState, Snapshot, StateHash};
 use shared::world::edit::Edit;
 use shared::{ClientRow, Tick, WorldConfig};
 use thiserror::Error;

@@ -10,8 +10,7 @@ use std::mem::take;
 
 use durability::roster::RosterChange;
 use frontend::mirror::Mirror;
-use gpu_kernels::SlotState;
-use gpu_kernels::{Batch, Snapshot, TickOutput};
+use gpu_kernels::{Batch, SlotState, Snapshot, TickOutput};
 use platform::rate_limit::RateLimit;
 use shared::wire::control::Ticket;
 use shared::wire::request::{GivenText, TEXTS_MAX};

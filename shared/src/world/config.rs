@@ -156,8 +156,8 @@ impl WorldConfig {
 
     /// Whether any hook gets the cause of a fall.
     pub fn notifies_of_falls(hooks: &[Hook]) -> bool {
-        let is_told = |hook: &Hook| hook.occasion == Occasion::Fall && hook.has_other;
-        hooks.iter().any(is_told)
+        let gets_cause = |hook: &Hook| hook.occasion == Occasion::Fall && hook.has_other;
+        hooks.iter().any(gets_cause)
     }
 
     /// Those that newborns give as `born` says.

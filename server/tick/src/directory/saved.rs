@@ -7,9 +7,7 @@ use durability::annotations::Person;
 use durability::roster::{Roster, RowState, SavedRow};
 use frontend::inbox::Leave;
 use frontend::inbox::SessionKey;
-use gpu_kernels::Frame;
-use gpu_kernels::SlotState;
-use gpu_kernels::tick::state::Snapshot;
+use gpu_kernels::{Frame, SlotState, Snapshot};
 use shared::{ClientRow, Slot, Tick, WorldConfig};
 
 use super::rows::{Row, Waiting};
