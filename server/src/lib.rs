@@ -2,17 +2,14 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`server`] | starting and stopping |
+//! | [`host`] | starting and stopping |
 //! | [`commands`] | the commands of the binary |
 //! | [`embedded`] | a server in the process of its clients, without sockets |
 //! | [`offline`] | a world whose clients have no connections, for benches and tests |
-//! | [`version`] | the versions of this program and of its formats |
 #![forbid(unsafe_code)]
 
 pub mod commands;
 pub mod embedded;
 pub mod offline;
-pub mod server;
-pub mod version;
 
-pub use server::{Server, ServerOptions};
+pub use host::{self, Server, ServerOptions};

@@ -314,7 +314,7 @@ mod tests {
     use gpu_kernels::CpuBackend;
 
     use super::*;
-    use crate::server::{DataOptions, world_data};
+    use host::{DataOptions, world_data};
 
     fn world(side: u32, items: u32) -> WorldConfig {
         let capacity = 64 + items;

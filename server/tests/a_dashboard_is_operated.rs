@@ -8,7 +8,7 @@ use crate::common::folder::TestFolder;
 use crate::common::{Player, ROOM, go, scratch, start_with};
 use client_bot::connect::hello;
 use serde_json::json;
-use server::server::WebServing;
+use server::host::WebServing;
 use server::{Server, ServerOptions};
 use shared::wire::control::Hello;
 

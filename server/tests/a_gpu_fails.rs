@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use durability::level::Level;
 use gpu_kernels::Stage;
 use gpu_kernels::tick::fault::Fault;
-use server::server::DataOptions;
+use server::host::DataOptions;
 use server::{Server, ServerOptions};
 use shared::Tick;
 use testkit::backends::{Starter, divided};

@@ -11,7 +11,7 @@ use crate::common::chromium::Chromium;
 use crate::common::folder::TestFolder;
 use crate::common::relay::Relay;
 use crate::common::{Bots, PLAIN, Player, eventually, scratch, start_with, until, web};
-use server::server::WebServing;
+use server::host::WebServing;
 use transport::quic::self_signed_pem;
 
 /// What the drawer says of the connection.

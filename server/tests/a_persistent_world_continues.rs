@@ -12,7 +12,7 @@ use client_bot::BehaviourKind;
 use client_bot::connect::{ClientError, hello};
 use client_bot::{Client, Connector, Trust};
 use script::builtin;
-use server::server::{Begin, DataOptions};
+use server::host::{Begin, DataOptions};
 use server::{Server, ServerOptions};
 use shared::wire::control::Hello;
 use shared::wire::request::Region;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use script::builtin;
-use server::server::DataOptions;
+use server::host::DataOptions;
 use server::{Server, ServerOptions};
 
 use crate::common;

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use script::builtin;
-use server::server::following::Standby;
+use server::host::following::Standby;
 use server::{Server, ServerOptions};
 
 use crate::common::names::{ByName, join_named};

@@ -9,7 +9,7 @@ use client_bot::BehaviourKind;
 use durability::backup::{self, Retention, prune, ship};
 use durability::checkpoint;
 use durability::disk::Folder;
-use server::server::DataOptions;
+use server::host::DataOptions;
 
 use crate::common::folder::TestFolder;
 use crate::common::names::{ByName, named};

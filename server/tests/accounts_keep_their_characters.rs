@@ -13,7 +13,7 @@ use console::admin::request::{Request, Response};
 use durability::disk::Folder;
 use durability::log::{End, Log, cut};
 use script::builtin;
-use server::server::DataOptions;
+use server::host::DataOptions;
 use server::{Server, ServerOptions};
 use shared::wire::stream::Message;
 use shared::{CommandKind, EntityId};

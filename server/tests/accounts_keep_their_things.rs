@@ -10,8 +10,8 @@ use durability::characters::character::Character;
 use durability::disk::Folder;
 use durability::recovery::{self, Replay};
 use gpu_kernels::{CpuBackend, SlotState};
-use server::server::DataOptions;
-use server::server::following::Standby;
+use server::host::DataOptions;
+use server::host::following::Standby;
 use server::{Server, ServerOptions};
 use shared::EntityId;
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use client_bot::client_core::{Close, LossCode};
 use console::admin::request::{ListedClient, Response};
 use server::Server;
-use server::server::{DataOptions, ServerOptions};
+use server::host::{DataOptions, ServerOptions};
 use shared::wire::control::Hello;
 use shared::wire::stream::Message;
 use shared::wire::talk::Talk;

@@ -14,7 +14,7 @@ use console::admin::port::ask;
 use console::admin::request::{Client, Request, Response};
 use platform::audit::Audit;
 use serde_json::Value;
-use server::server::{DataOptions, ServerOptions};
+use server::host::{DataOptions, ServerOptions};
 use shared::wire::control::Hello;
 
 use crate::common::folder::TestFolder;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use client_bot::BehaviourKind;
 use durability::checkpoint;
 use durability::disk::Folder;
-use server::server::DataOptions;
+use server::host::DataOptions;
 
 use crate::common::folder::TestFolder;
 use crate::common::python::{Running, interpreter_with};

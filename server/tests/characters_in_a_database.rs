@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use std::sync::Arc;
 
 use server::Server;
-use server::server::DataOptions;
+use server::host::DataOptions;
 
 use crate::common::folder::TestFolder;
 use crate::common::names::{ByName, named};

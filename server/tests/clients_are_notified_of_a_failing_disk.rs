@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use durability::level::Level;
-use server::server::DataOptions;
+use server::host::DataOptions;
 use server::{Server, ServerOptions};
 use shared::Tick;
 

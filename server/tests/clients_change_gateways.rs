@@ -9,7 +9,7 @@ use client_bot::connect::ClientError;
 use client_bot::connect::hello;
 use serde_json::Value;
 use server::ServerOptions;
-use server::server::WebServing;
+use server::host::WebServing;
 
 use crate::a_page_plays::{PLAYING, room};
 use crate::common::chromium::Chromium;

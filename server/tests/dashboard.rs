@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use client_bot::BehaviourKind;
 use client_bot::connect::hello;
 use serde_json::{Value, json};
-use server::server::WebServing;
+use server::host::WebServing;
 use server::{Server, ServerOptions};
 use shared::wire::control::Hello;
 use shared::wire::stream::Message;

@@ -18,7 +18,7 @@ use peer::frames::FrameReader;
 use peer::trust::LinkKey;
 use quinn::{Connection, Endpoint, RecvStream, SendStream};
 use script::builtin;
-use server::server::{DataOptions, GatewayPlaces};
+use server::host::{DataOptions, GatewayPlaces};
 use server::{Server, ServerOptions};
 use shared::wire::request::RequestBody;
 use shared::{ClientRow, EntityId, Tick};

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use client_bot::BehaviourKind;
-use server::server::DataOptions;
+use server::host::DataOptions;
 use shared::wire::stream::Message;
 use shared::wire::talk::{Talk, TalkRequest};
 use shared::{EntityId, Name};

@@ -6,8 +6,8 @@ use std::net::{SocketAddr, TcpStream};
 
 use client_bot::BehaviourKind;
 use platform::metrics::table::{self, Kind};
-use server::server::DataOptions;
-use server::version::versions;
+use server::host::DataOptions;
+use server::host::version::versions;
 use tokio::task::spawn_blocking;
 
 use crate::common::{Bots, eventually, free_address, run_alone, scratch, start_with, ticks};

@@ -7,7 +7,7 @@ use client_bot::GameClient;
 use client_bot::client_core::{Event, EventType, GameOptions, NamedEvent};
 use client_bot::named::whole;
 use server::Server;
-use server::server::DataOptions;
+use server::host::DataOptions;
 use shared::{AttributeValue, EntityId};
 
 use crate::common::folder::TestFolder;

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use client_bot::connect::hello;
 use client_bot::{Client, Connector, Trust};
 use rustix::fs::OFlags;
-use server::server::DataOptions;
+use server::host::DataOptions;
 use tokio::time::timeout;
 
 use crate::common::disks::FailingSyncs;

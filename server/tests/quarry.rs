@@ -11,7 +11,7 @@ use gpu_kernels::Frame;
 use quic::{Faults, Network};
 use script::builtin;
 use server::embedded::{EmbeddedServer, RemoteGame};
-use server::server::DataOptions;
+use server::host::DataOptions;
 use server::{Server, ServerOptions};
 use shared::wire::control::Hello;
 use shared::wire::stream::Message;

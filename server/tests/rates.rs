@@ -8,7 +8,7 @@ use client_bot::GameClient;
 use client_bot::client_core::{Event, EventHandler, GameOptions, RefusedRun};
 use script::builtin;
 use server::Server;
-use server::server::DataOptions;
+use server::host::DataOptions;
 use shared::{Tick, WorldConfig};
 use world_file::Overrides;
 use world_file::Reader;

@@ -20,8 +20,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use script::builtin;
 use serde_json::{Value, json};
+use server::host::DataOptions;
 use server::offline::{self, Options};
-use server::server::DataOptions;
 use shared::{EntityId, Tick, WorldConfig};
 use tick::tick_loop::FanOutMode;
 

@@ -7,7 +7,7 @@ use client_bot::GameClient;
 use client_bot::client_core::{Event, GameOptions};
 use quic::Faults;
 use server::Server;
-use server::server::DataOptions;
+use server::host::DataOptions;
 use shared::{EntityId, Refusal};
 
 use crate::common::folder::TestFolder;

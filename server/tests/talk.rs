@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use durability::recording::{NextTick, RecordingReader};
 use frontend::talk_budget::{BYTES_AT_ONCE, BYTES_PER_SECOND};
-use server::server::{DataOptions, ServerOptions};
+use server::host::{DataOptions, ServerOptions};
 use shared::wire::request::Region;
 use shared::wire::stream::Message;
 use shared::wire::talk::{Talk, TalkRequest};

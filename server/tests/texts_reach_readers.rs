@@ -10,7 +10,7 @@ use client_bot::connect::{ClientError, hello};
 use client_bot::named::{NamedArgument, text};
 use client_bot::{BehaviourKind, Connector, GameClient, Trust};
 use server::Server;
-use server::server::DataOptions;
+use server::host::DataOptions;
 use shared::wire::control::Hello;
 use shared::wire::{PROTOCOL_VERSION_MIN, TEXTS_VERSION};
 use shared::{EntityId, WorldConfig};

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::os::unix::fs::symlink;
 
 use server::Server;
-use server::server::WebServing;
+use server::host::WebServing;
 
 use crate::common;
 use crate::common::folder::TestFolder;

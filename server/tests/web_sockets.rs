@@ -20,7 +20,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use script::builtin;
 use server::Server;
-use server::server::WebServing;
+use server::host::WebServing;
 use shared::Fixed;
 use shared::wire::control::Close;
 use tokio::task::spawn_blocking;

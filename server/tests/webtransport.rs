@@ -9,7 +9,7 @@ use client_bot::BehaviourKind;
 use client_bot::connect::{fingerprint, hello};
 use client_core::{Game, GameOptions};
 use quinn::TransportConfig;
-use server::server::WebServing;
+use server::host::WebServing;
 use shared::wire::control::Close;
 use tokio::time::timeout;
 use web_transport_proto::{Capsule, StreamUni, VarInt};

@@ -7,7 +7,7 @@ use std::time::Instant;
 use client_bot::GameClient;
 use client_bot::client_core::{Event, GameOptions};
 use server::Server;
-use server::server::DataOptions;
+use server::host::DataOptions;
 use shared::{AttributeType, AttributeValue};
 
 use crate::common::folder::{TestFolder, copy_folder};

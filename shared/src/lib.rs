@@ -28,7 +28,7 @@ pub mod predicate;
 pub mod wire;
 pub mod world;
 
-pub use world::attribute::{Attribute, AttributeType, Audience, MergeRule};
+pub use world::attribute::{Attribute, AttributeType, Audience, Content, MergeRule};
 pub use world::command::{CommandKind, CommandSchema, CommandWord, Refusal, Senders};
 pub use world::config::{Every, Fall, InterestMode, Motion, WorldConfig};
 pub use world::course::Course;

@@ -15,7 +15,7 @@ use client_bot::note;
 use client_bot::{BehaviourKind, SwarmOptions};
 use platform::metrics::stats::Figures;
 use server::commands::demo::world::demo_world;
-use server::server::WebServing;
+use server::host::WebServing;
 use server::{Server, ServerOptions};
 use tick::backend::BackendOptions;
 use world_file::Overrides;

@@ -24,7 +24,7 @@ use clap::{Args, value_parser};
 use client_bot::note;
 use durability::level::Level;
 use platform::metrics::steps::Step;
-use server::server::DataOptions;
+use server::host::DataOptions;
 use server::{Server, ServerOptions};
 use tick::backend::BackendOptions;
 

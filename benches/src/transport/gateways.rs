@@ -22,7 +22,7 @@ use platform::metrics::machine;
 use platform::metrics::stats::Figures;
 use platform::metrics::steps::Step;
 use server::commands::demo::world::demo_world;
-use server::server::GatewayPlaces;
+use server::host::GatewayPlaces;
 use server::{Server, ServerOptions};
 use tick::backend::BackendOptions;
 use world_file::Overrides;

@@ -1,6 +1,6 @@
 //! Bindings in C: a header over `myriad.h`.
 
-use shared::AttributeType;
+use shared::{AttributeType, Content};
 
 use crate::names::{Case, Collision, Scope, ident, plural};
 use crate::source::{Source, quoted};
@@ -363,9 +363,11 @@ impl<'a> C<'a> {
                     continue;
                 }
                 let name = words.name("parameter", &word.name)?;
-                parameters += &match word.ty {
-                    AttributeType::Text => format!(", const char *{name}"),
-                    ty => format!(", {} {name}", self.field_type(ty)),
+                parameters += &match word.ty.content() {
+                    Content::Text => format!(", const char *{name}"),
+                    Content::Value | Content::Entity => {
+                        format!(", {} {name}", self.field_type(word.ty))
+                    }
                 };
                 numbers.push(self.argument(&name, word.ty));
             }
@@ -405,9 +407,9 @@ impl<'a> C<'a> {
     ) {
         let C { large, small, .. } = self;
         let arguments = command.words.iter().zip(values);
-        let arguments = arguments.map(|(word, value)| match word.ty {
-            AttributeType::Text => format!("{{{value}, 0}}"),
-            _ => format!("{{NULL, {value}}}"),
+        let arguments = arguments.map(|(word, value)| match word.ty.content() {
+            Content::Text => format!("{{{value}, 0}}"),
+            Content::Value | Content::Entity => format!("{{NULL, {value}}}"),
         });
         let arguments: Vec<String> = arguments.collect();
         source.blank();
@@ -467,9 +469,11 @@ impl<'a> C<'a> {
                 &format!("}} {type_name}{of};"),
                 |source| {
                     for (name, field) in &own {
-                        source.lines(match field.ty {
-                            AttributeType::Text => format!("char {name}[256];"),
-                            ty => format!("{} {name};", self.field_type(ty)),
+                        source.lines(match field.ty.content() {
+                            Content::Text => format!("char {name}[256];"),
+                            Content::Value | Content::Entity => {
+                                format!("{} {name};", self.field_type(field.ty))
+                            }
                         });
                     }
                 },
@@ -493,11 +497,13 @@ if (event->what != MYRIAD_EVENT_TYPE_NOTIFIED || event->name == NULL ||
                 ));
                 for (i, (name, field)) in own.iter().enumerate() {
                     let value = format!("event->values[{i}]");
-                    source.lines(match field.ty {
-                        AttributeType::Text => format!(
+                    source.lines(match field.ty.content() {
+                        Content::Text => format!(
                             "(void)myriad_text(client, {value}, fields->{name}, sizeof fields->{name});"
                         ),
-                        ty => format!("fields->{name} = {};", self.field(&value, ty)),
+                        Content::Value | Content::Entity => {
+                            format!("fields->{name} = {};", self.field(&value, field.ty))
+                        }
                     });
                 }
                 source.lines("return true;");

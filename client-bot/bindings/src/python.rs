@@ -311,7 +311,13 @@ class Give:
             let name = words.name("parameter", &word.name)?;
             arguments.push(match word.ty {
                 AttributeType::Fixed => format!("float({name})"),
-                _ => name.clone(),
+                AttributeType::I32
+                | AttributeType::I64
+                | AttributeType::High
+                | AttributeType::Bool
+                | AttributeType::Entity
+                | AttributeType::Symbol
+                | AttributeType::Text => name.clone(),
             });
             parameters += &format!(", {name}: {}", argument_type(word.ty));
         }

@@ -1,6 +1,6 @@
 //! Bindings in Rust, over `client_bot::bindings`.
 
-use shared::AttributeType;
+use shared::{AttributeType, Content};
 
 use crate::names::{Case, Collision, Scope, plural};
 use crate::source::{Source, quoted};
@@ -184,9 +184,9 @@ impl<'a> bindings::Kind<'a> for {of}<'a> {{
     }
 
     fn attribute(&self, source: &mut Source, method: &str, attribute: &Attribute) {
-        let ty = match attribute.ty {
-            AttributeType::Text => "Option<&'a str>",
-            ty => field_type(ty),
+        let ty = match attribute.ty.content() {
+            Content::Text => "Option<&'a str>",
+            Content::Value | Content::Entity => field_type(attribute.ty),
         };
         let value = format!(
             "self.0.value({}).{}",
@@ -522,9 +522,9 @@ fn is_optional(ty: AttributeType) -> bool {
 
 /// The same for what outlives the view.
 fn read_for_long(ty: AttributeType) -> &'static str {
-    match ty {
-        AttributeType::Text => "text().map(str::to_owned)",
-        ty => read(ty),
+    match ty.content() {
+        Content::Text => "text().map(str::to_owned)",
+        Content::Value | Content::Entity => read(ty),
     }
 }
 

@@ -221,9 +221,9 @@ fn attribute(
         true => "Only the entity's own client knows it.",
         false => "",
     };
-    let range = match attribute.ty {
-        AttributeType::I64 => wide_range(kind, column),
-        ty => range(schema, ty, own, symbols),
+    let range = match attribute.ty.is_half() {
+        true => wide_range(kind, column),
+        false => range(schema, attribute.ty, own, symbols),
     };
     Some(Attribute {
         name: attribute.name.clone(),
@@ -250,9 +250,9 @@ fn range(schema: &Schema, ty: AttributeType, own: &KindAttribute, symbols: &[i32
     let number = |raw| AttributeValue::of_word(ty, raw).number();
     match ty {
         AttributeType::I32 | AttributeType::Fixed => {
-            let units = match ty {
-                AttributeType::Fixed => ", in units",
-                _ => "",
+            let units = match ty.fraction_bits() {
+                0 => "",
+                _ => ", in units",
             };
             let (min, max) = (number(own.min), number(own.max));
             match (own.min == i32::MIN, own.max == i32::MAX) {

@@ -1,7 +1,7 @@
 //! Rankings that a client has asked for.
 
-use shared::Tick;
 use shared::wire::rankings::{Ranked, RankingInfo, Standing};
+use shared::{AttributeType, AttributeValue, Schema, Tick};
 
 /// A ranking of the world. It is empty until the client has [asked](crate::Game::ask_ranking) for it
 /// and the server has answered.
@@ -18,6 +18,14 @@ pub struct Ranking {
 }
 
 impl Ranking {
+    /// The values that decide about its first entities, as a schema's attributes have them.
+    pub fn values(&self, schema: &Schema) -> impl Iterator<Item = f64> {
+        let attribute = schema.attributes.get(usize::from(self.info.column));
+        let ty = attribute.map_or(AttributeType::I32, |attribute| attribute.ty);
+        let first = self.first.iter();
+        first.map(move |ranked| AttributeValue::of_word(ty, ranked.value).number())
+    }
+
     pub(crate) fn new(info: &RankingInfo) -> Ranking {
         Ranking {
             info: info.clone(),

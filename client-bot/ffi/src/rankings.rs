@@ -3,7 +3,6 @@
 use std::ffi::c_char;
 
 use client_bot::client_core::Ranking;
-use shared::{AttributeType, Fixed};
 
 use crate::clients::{Client, MyriadClient, with};
 use crate::events::MyriadEntity;
@@ -63,16 +62,11 @@ pub unsafe extern "C" fn myriad_ranking(
             return Err(Failure::Argument(what));
         }
         let found = find(client, unsafe { text(ranking, "a ranking's name") }?)?;
-        let schema = client.view()?.schema();
-        let attribute = schema.attributes.get(usize::from(found.info.column));
-        let unit = match attribute.map(|attribute| attribute.ty) {
-            Some(AttributeType::Fixed) => f64::from(Fixed::ONE.raw()),
-            _ => 1.0,
-        };
-        for (at, ranked) in found.first.iter().take(room).enumerate() {
+        let values = found.values(client.view()?.schema());
+        for (at, (ranked, value)) in found.first.iter().zip(values).take(room).enumerate() {
             let one = MyriadRanked {
                 entity: ranked.entity.into(),
-                value: f64::from(ranked.value) / unit,
+                value,
             };
             unsafe { shown.add(at).write(one) };
         }

@@ -9,7 +9,7 @@ use client_bot::{GameClient, Trust};
 use godot::classes::{INode, Node, PackedScene};
 use godot::prelude::*;
 use shared::world::words::TextHandle;
-use shared::{AttributeType, Fixed};
+use shared::AttributeType;
 
 use crate::convert::{NO_ENTITY, entity, number, text};
 use crate::shown::{Shown, from_space, to_space};
@@ -482,14 +482,9 @@ impl MyriadClient {
     #[func]
     fn ranking(&mut self, name: GString) -> VarDictionary {
         let found = self.find_ranking(&name.to_string()).map(|(view, found)| {
-            let attribute = view.schema().attributes.get(usize::from(found.info.column));
-            let unit = match attribute.map(|attribute| attribute.ty) {
-                Some(AttributeType::Fixed) => f64::from(Fixed::ONE.raw()),
-                _ => 1.0,
-            };
             let first = found.first.iter();
             let entities = first.clone().map(|ranked| number(ranked.entity));
-            let values = first.clone().map(|ranked| f64::from(ranked.value) / unit);
+            let values = found.values(view.schema());
             let names = first.map(|ranked| text(ranked.name.as_deref().unwrap_or_default()));
             vdict! {
                 "place" => i64::from(found.own.unwrap_or(0)),

@@ -1,7 +1,7 @@
 use std::f64::consts::TAU;
 
 use client_core::View;
-use shared::world::attribute::AttributeType;
+use shared::world::attribute::{AttributeType, Content};
 use shared::{CommandKind, EntityRef, Fixed, Schema};
 
 use super::{Behaviour, Dice, Input, Word};
@@ -71,10 +71,13 @@ impl Behaviour for Any {
             };
             // A server takes few texts of a client.
             if types.contains(&AttributeType::Text) && dice.below(TEXTS_PERIOD) == 0 {
-                let words = types.iter().zip(words).map(|(ty, word)| match ty {
-                    AttributeType::Text => Word::Text(text(dice, self.text_bytes_max)),
-                    _ => Word::Number(word),
-                });
+                let words = types
+                    .iter()
+                    .zip(words)
+                    .map(|(ty, word)| match ty.content() {
+                        Content::Text => Word::Text(text(dice, self.text_bytes_max)),
+                        Content::Value | Content::Entity => Word::Number(word),
+                    });
                 input.texts.push((*kind, words.collect()));
             } else {
                 input.command(*kind, &words);

@@ -12,7 +12,7 @@ export type Value = number | boolean | string | null;
 
 /** Something that has happened. */
 export interface Happening {
-  type: "welcomed" | "resumed" | "reborn" | "died" | "lost" | "link" | "interface" | "refused" | "answer" | "talk" | "notice" | "cells";
+  type: "welcomed" | "resumed" | "reborn" | "died" | "lost" | "link" | "interface" | "refused" | "answer" | "talk" | "notice" | "cells" | "changed" | "member";
   /** A sentence or a name. */
   text: string;
   slot: number | null;
@@ -114,7 +114,7 @@ export interface CommandSchema {
   /** What `Game.command` takes. */
   number: number;
   name: string;
-  words: { name: string; type: "i32" | "fixed" | "bool" | "entity" | "symbol" }[];
+  words: { name: string; type: "i32" | "fixed" | "bool" | "entity" | "symbol" | "text" }[];
   /** The word with which its only point begins. */
   point: number | null;
   /** For how many ticks it rests after a use. */

@@ -7,7 +7,7 @@ use client_core::{
     LossCode, NamedEvent, Prediction, RetryOptions, Step, TalkRequest, View,
 };
 use serde::Serialize;
-use shared::{AttributeType, CommandKind, Slot};
+use shared::{CommandKind, Content, Slot};
 
 use crate::given::Given;
 use crate::text::{EntityText, EventText, LayerText, Quality, RankingText, SchemaText, has_range};
@@ -226,9 +226,9 @@ impl Client {
         let arguments = numbers
             .iter()
             .zip(types)
-            .map(|(number, word)| match word.ty {
-                AttributeType::Text => Argument::Text(texts.next().map_or("", String::as_str)),
-                _ => Argument::Word(i32::from_le_bytes(*number)),
+            .map(|(number, word)| match word.ty.content() {
+                Content::Text => Argument::Text(texts.next().map_or("", String::as_str)),
+                Content::Value | Content::Entity => Argument::Word(i32::from_le_bytes(*number)),
             });
         let arguments: Vec<Argument<'_>> = arguments.collect();
         let name = form.map_or_else(String::new, |form| form.name.clone());

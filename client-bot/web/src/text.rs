@@ -675,10 +675,26 @@ fn milliseconds(time: &Duration) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use client_core::{Event, RefusedRun};
     use shared::{Refusal, Tick};
 
     use super::*;
+
+    #[test]
+    fn the_types_of_the_package_name_every_event() {
+        let types = include_str!("../package/index.d.ts");
+        let own = include_str!("text.rs");
+        let calls = ["own(\"", "plain(\""]
+            .into_iter()
+            .flat_map(|call| own.split(call).skip(1));
+        let names: BTreeSet<&str> = calls.filter_map(|rest| rest.split('"').next()).collect();
+        assert!(names.contains("changed"), "{names:?}");
+        for name in names {
+            assert!(types.contains(&format!("\"{name}\"")), "{name}");
+        }
+    }
 
     #[test]
     fn commands_without_effect_are_reported_with_names_and_reason() {

@@ -45,7 +45,6 @@
 //! | [`recovered`] | a world as its last server left it |
 //! | [`recovery`] | from a folder to a running world |
 //! | [`differences`] | differences between a world file and a persistent world |
-//! | [`migration`] | another world file for a persistent world |
 //! | [`backup`] | copies of a world from which it can be restored |
 //! | `bucket` | a folder in an S3-compatible store, where the feature `s3` is on |
 //! | [`folder`] | the folder, its lock and its identity |
@@ -74,7 +73,6 @@ pub mod journal;
 pub mod level;
 pub mod log;
 pub mod mark;
-pub mod migration;
 pub mod record;
 pub mod recording;
 pub mod recovered;

@@ -1,12 +1,11 @@
 //! From the tick to a front end, and back: plain values. What only shards of this process have
-//! beside them is in [`SharedTick`].
+//! beside them is in [`SharedTick`](crate::shard_channels::SharedTick).
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gpu_kernels::TickOutput;
 use gpu_kernels::listen::Notices;
@@ -18,7 +17,7 @@ use shared::wire::talk::Talk;
 use shared::{ClientRow, EntityId, Tick};
 
 use super::inbox::SessionId;
-use super::mirror::{Newborns, SharedMirror};
+use super::mirror::Newborns;
 use crate::SessionWorld;
 use crate::servers::Others;
 
@@ -50,18 +49,6 @@ impl Publication {
     pub fn input_of(&self, front_end: usize) -> u64 {
         self.inputs.get(front_end).copied().unwrap_or(0)
     }
-}
-
-/// A tick for a shard of this process, which drops it before it reports.
-#[derive(Clone)]
-pub struct SharedTick {
-    pub publication: Arc<Publication>,
-    /// The world after the tick, until every shard has reported.
-    pub mirror: SharedMirror,
-    /// When the shards would receive it if no tick were late.
-    pub due: Instant,
-    /// When the tick was to begin, as the next one will a period later.
-    pub scheduled: Instant,
 }
 
 /// A decision of the tick about a session.
@@ -127,19 +114,6 @@ impl SessionEvent {
         | SessionEvent::Closed { session, .. }) = self;
         *session = number;
     }
-}
-
-/// From the tick to a shard.
-pub enum ToShard {
-    /// Send this tick to every client, then report.
-    Tick(SharedTick),
-    /// Report on the connections of these sessions, or of all.
-    Inspect(Option<Vec<SessionId>>, Sender<ShardLinks>),
-    /// Another world has taken the place of the one before: begin every session anew over its
-    /// connection, then answer.
-    Restart(Arc<SessionWorld>, Sender<()>),
-    /// Close every connection with this reason, and end.
-    Stop(String),
 }
 
 /// A shard's number, and the figures of its connections.

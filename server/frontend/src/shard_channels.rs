@@ -7,9 +7,35 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use super::publication::{FanOutReport, Publication, ShardLinks, SharedTick, ToShard};
+use super::mirror::SharedMirror;
+use super::publication::{FanOutReport, Publication, ShardLinks};
 use crate::SessionWorld;
-use crate::inbox::SessionKey;
+use crate::inbox::{SessionId, SessionKey};
+
+/// From the tick to a shard.
+pub enum ToShard {
+    /// Send this tick to every client, then report.
+    Tick(SharedTick),
+    /// Report on the connections of these sessions, or of all.
+    Inspect(Option<Vec<SessionId>>, Sender<ShardLinks>),
+    /// Another world has taken the place of the one before: begin every session anew over its
+    /// connection, then answer.
+    Restart(Arc<SessionWorld>, Sender<()>),
+    /// Close every connection with this reason, and end.
+    Stop(String),
+}
+
+/// A tick for a shard of this process, which drops it before it reports.
+#[derive(Clone)]
+pub struct SharedTick {
+    pub publication: Arc<Publication>,
+    /// The world after the tick, until every shard has reported.
+    pub mirror: SharedMirror,
+    /// When the shards would receive it if no tick were late.
+    pub due: Instant,
+    /// When the tick was to begin, as the next one will a period later.
+    pub scheduled: Instant,
+}
 
 /// The channels to the shards. `T` is the tick thread's record of a tick until its fan-out is
 /// done.

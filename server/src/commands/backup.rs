@@ -27,7 +27,7 @@ use tracing::error;
 
 use super::arguments::{moment, span};
 use super::persistent::{recover, size_text};
-use crate::version;
+use host::version;
 
 #[derive(Debug, Args)]
 pub struct BackupArguments {

@@ -31,7 +31,7 @@ use super::shell::{self, CompletionsArguments, ManArguments};
 use super::test::{self, TestArguments};
 use super::token::{self, TokenArguments};
 use super::verify::{self, VerifyArguments};
-use crate::version;
+use host::version;
 
 /// A game server for one large shared world
 #[derive(Debug, Parser)]

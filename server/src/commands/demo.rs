@@ -26,7 +26,7 @@ use tick::backend::BackendOptions;
 
 use super::arguments::{Loaded, seconds, update_url, world_at};
 use super::web::{WebArguments, say_page};
-use crate::server::{Server, ServerOptions};
+use host::{Server, ServerOptions};
 use report::DemoReport;
 use world::{demo_world, expected_visible, size_text};
 

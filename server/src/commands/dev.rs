@@ -15,7 +15,7 @@ use client_bot::signals::Endings;
 use client_bot::{Swarm, SwarmOptions, Trust, note, say};
 use durability::differences;
 use durability::level::Level;
-use durability::migration::MigrationOptions;
+use migration::MigrationOptions;
 use platform::metrics::machine;
 use platform::problems::{Of, Problems};
 use shared::WorldConfig;
@@ -27,7 +27,7 @@ use super::arguments::{Loaded, fingerprint_text, load_world};
 use super::game;
 use super::migrate::Migration;
 use super::web::say_page;
-use crate::server::{DataOptions, Server, ServerOptions, WebServing};
+use host::{DataOptions, Server, ServerOptions, WebServing};
 
 #[derive(Debug, Args)]
 pub struct DevArguments {

@@ -25,8 +25,8 @@ use tracing::info;
 
 use super::arguments::seconds;
 use super::lease::Watch;
-use crate::server::following::{Follow, Standby};
-use crate::server::{Server, ServerOptions, StandbyOptions};
+use host::following::{Follow, Standby};
+use host::{Server, ServerOptions, StandbyOptions};
 
 #[derive(Debug, Args)]
 pub struct StandbyArguments {

@@ -27,8 +27,8 @@ use super::accounts::AccountArguments;
 use super::arguments::{fingerprint_text, seconds, update_url};
 use super::follow::host_and_port;
 use super::web::WebArguments;
-use crate::server::gateway_server::Gateway;
-use crate::server::{GATEWAYS_MAX, GatewayPlaces, ServerOptions, WebServing};
+use host::gateway_server::Gateway;
+use host::{GATEWAYS_MAX, GatewayPlaces, ServerOptions, WebServing};
 
 /// The options of a tick host.
 #[derive(Debug, Args)]

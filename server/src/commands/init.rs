@@ -14,8 +14,8 @@ use tick::backend::BackendOptions;
 
 use super::arguments::{default_world, world_at};
 use super::persistent::start;
-use crate::server::world_data::check_may_begin;
-use crate::server::{Begin, DataOptions};
+use host::world_data::check_may_begin;
+use host::{Begin, DataOptions};
 
 #[derive(Debug, Args)]
 pub struct InitArguments {

@@ -14,7 +14,7 @@ use standby::lease::etcd::{Access, User};
 use standby::lease::renewal::{Contender, HeldLease, LeaseOptions};
 use tracing::{info, warn};
 
-use crate::server::following::Standby;
+use host::following::Standby;
 
 #[derive(Debug, Args)]
 pub struct LeaseArguments {

@@ -17,8 +17,8 @@ use tracing::{info, warn};
 
 use super::follow::{PairOptions, follow_until_promoted};
 use super::lease::{address_of, holder};
-use crate::server::following::Follow;
-use crate::server::{Begin, Server, ServerOptions};
+use host::following::Follow;
+use host::{Begin, Server, ServerOptions};
 
 /// What a server of a pair does next.
 #[derive(Clone, Debug, PartialEq, Eq)]

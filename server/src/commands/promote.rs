@@ -9,7 +9,7 @@ use console::admin::port::ask;
 use console::admin::request::{Request, Response};
 
 use super::follow::CONTROL;
-use crate::server::following::promote_folder;
+use host::following::promote_folder;
 
 #[derive(Debug, Args)]
 pub struct PromoteArguments {

@@ -33,7 +33,7 @@ use super::lease::LeaseArguments;
 use super::pair;
 use super::traces::TraceArguments;
 use super::web::{WebArguments, say_page};
-use crate::server::{Begin, CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions, WebServing};
+use host::{Begin, CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions, WebServing};
 
 #[derive(Debug, Args)]
 pub struct ServeArguments {

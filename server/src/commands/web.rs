@@ -11,7 +11,7 @@ use client_bot::connect::resolve;
 use client_bot::say;
 use platform::renewal::{Renewals, Shared};
 
-use crate::server::{Server, WebServing};
+use host::{Server, WebServing};
 
 #[derive(Debug, Args)]
 pub struct WebArguments {

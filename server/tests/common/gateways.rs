@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use gateway::host_link::HostOptions;
 use peer::trust::LinkKey;
-use server::server::GatewayPlaces;
-use server::server::gateway_server::Gateway;
+use server::host::GatewayPlaces;
+use server::host::gateway_server::Gateway;
 use server::{Server, ServerOptions};
 
 use super::folder::TestFolder;

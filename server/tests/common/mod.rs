@@ -37,7 +37,7 @@ use client_bot::{
     BehaviourKind, Client, GameClient, Progress, Swarm, SwarmOptions, SwarmReport, Trust,
 };
 use quic::{Faults, Network};
-use server::server::WebServing;
+use server::host::WebServing;
 use server::{Server, ServerOptions};
 use shared::{Fixed, WorldConfig};
 use tokio::time::{sleep, timeout};

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use peer::trust::LinkKey;
-use server::server::following::{Follow, Standby};
-use server::server::{DataOptions, StandbyOptions};
+use server::host::following::{Follow, Standby};
+use server::host::{DataOptions, StandbyOptions};
 use server::{Server, ServerOptions};
 use standby::feed::FeedOptions;
 

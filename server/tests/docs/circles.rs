@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::docs::markdown::root;
+use crate::docs::sources::crates;
 
 /// A folder, and modules in it that import each other.
 type Circle = (String, Vec<String>);
@@ -13,7 +13,7 @@ type Circle = (String, Vec<String>);
 #[test]
 fn no_two_files_of_a_folder_import_each_other() {
     let mut found: BTreeMap<Circle, String> = BTreeMap::new();
-    for (folder, sources) in crates(&root()) {
+    for (folder, sources) in crates() {
         let tree = Tree::new(&folder, sources);
         found.extend(tree.circles());
     }
@@ -64,46 +64,6 @@ fn a_circle_is_found_through_groups_folders_and_what_a_parent_passes_on() {
         ("c.rs", "use super::a;"),
     ];
     assert_eq!(circles(&three), [["a", "b", "c"]]);
-}
-
-/// The folders `src` of all crates, and what is in them, by path within the folder.
-fn crates(root: &Path) -> Vec<(String, Vec<(PathBuf, String)>)> {
-    let mut found = vec![];
-    let mut folders: Vec<PathBuf> = TOPS.iter().map(|top| root.join(top)).collect();
-    while let Some(folder) = folders.pop() {
-        for path in entries(&folder).into_iter().filter(|path| path.is_dir()) {
-            let name = path.file_name().unwrap_or_default();
-            if name == "src" {
-                let mut sources = vec![];
-                read(&path, &path, &mut sources);
-                let name = path.strip_prefix(root).expect("it is in the repository");
-                found.push((name.display().to_string(), sources));
-            } else if name != "target" && name != "node_modules" {
-                folders.push(path);
-            }
-        }
-    }
-    assert!(found.len() >= 10, "{found:?}");
-    found
-}
-
-fn entries(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).expect("a folder");
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    paths
-}
-
-fn read(src: &Path, folder: &Path, sources: &mut Vec<(PathBuf, String)>) {
-    for path in entries(folder) {
-        if path.is_dir() {
-            read(src, &path, sources);
-        } else if path.extension().is_some_and(|end| end == "rs") {
-            let text = std::fs::read_to_string(&path).expect("a source file");
-            let within = path.strip_prefix(src).expect("it is in the folder");
-            sources.push((within.to_owned(), text));
-        }
-    }
 }
 
 /// A path of names from a crate's root.
@@ -437,6 +397,5 @@ fn raw_text(rest: &str) -> Option<usize> {
     )
 }
 
-const TOPS: [&str; 5] = ["shared", "gpu-kernels", "server", "client-bot", "benches"];
 /// How many modules may pass on an item.
 const PASSED_ON_MAX: usize = 8;

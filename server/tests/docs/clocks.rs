@@ -46,7 +46,7 @@ const DATES: &[(&str, &str)] = &[
     ("server/src/commands/backup.rs", "dates of backups"),
     ("server/src/commands/token.rs", "dates of a token"),
     (
-        "server/src/server/serving.rs",
+        "server/host/src/serving.rs",
         "dates of the certificate for browsers",
     ),
     ("server/transport/src/browsers.rs", "the same"),

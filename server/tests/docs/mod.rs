@@ -6,7 +6,9 @@ mod commands;
 mod grafana;
 mod markdown;
 mod paths;
+mod sources;
 mod tutorial;
+mod types;
 mod worlds;
 
 use std::collections::BTreeSet;

@@ -81,6 +81,43 @@ fn every_name_of_code_in_the_architecture_exists() {
     }
 }
 
+/// "`name` in `path`" says where a name is, and so does "`path`: a variant of `name`".
+#[test]
+fn every_name_of_code_in_the_architecture_is_in_the_file_beside_it() {
+    let document = read("ARCHITECTURE.md");
+    let lines: Vec<&str> = document.prose().map(str::trim).collect();
+    let text = lines.join(" ");
+    let parts: Vec<&str> = text.split('`').collect();
+    let part = |at: usize| parts.get(at).copied().unwrap_or_default();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_:".contains(c);
+    let mut before = None;
+    let mut checked = 0;
+    for at in (1..parts.len()).step_by(2) {
+        let name = part(at);
+        if part(at - 1).contains([';', '.', '|']) {
+            before = None;
+        }
+        if is_path(name) {
+            before = Some(name).filter(|_| part(at + 1).starts_with(':'));
+            continue;
+        }
+        let behind = Some(part(at + 2)).filter(|path| part(at + 1) == " in " && is_path(path));
+        let Some(path) = behind.or(before).filter(|_| name.chars().all(is_plain)) else {
+            continue;
+        };
+        // Folders have no text, nor have files that are still without a name.
+        let Ok(source) = std::fs::read_to_string(root().join(path)) else {
+            continue;
+        };
+        for word in name.split("::") {
+            let mut words = source.split(|c: char| !c.is_alphanumeric() && c != '_');
+            assert!(words.any(|own| own == word), "no {word} in {path}");
+        }
+        checked += 1;
+    }
+    assert!(checked > 40, "{checked}");
+}
+
 /// Where a crate has `tests/it.rs`, a file that this does not name is never run.
 #[test]
 fn every_file_of_tests_is_a_module_of_its_program() {

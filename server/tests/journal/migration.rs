@@ -1,9 +1,9 @@
 //! A migration that breaks off anywhere leaves the world before it or the one after it.
 
+use ::migration::store;
 use durability::checkpoint::{self, Head};
 use durability::disk::Disk;
 use durability::epoch::Epoch;
-use durability::migration::store;
 
 use crate::journal::{Begun, History, World};
 use simulator::disk::Faults;

@@ -10,10 +10,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use frontend::SessionWorld;
 use frontend::inbox::{SessionId, SharedInbox};
-use frontend::publication::{
-    FanOutReport, LinkFigures, Publication, SessionEvent, SharedTick, ToShard,
-};
-use frontend::shard_channels::ShardSender;
+use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
+use frontend::shard_channels::{ShardSender, SharedTick, ToShard};
 use platform::scheduling::take_own_core;
 use quic::proto::ServerConfig;
 use quic::socket::SocketCounts;

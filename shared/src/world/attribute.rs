@@ -52,6 +52,21 @@ impl AttributeType {
         }
     }
 
+    /// What a word of the type stands for. Who keeps, exports or sends words asks this, so that a
+    /// new type is classified here, once.
+    pub const fn content(self) -> Content {
+        match self {
+            AttributeType::Entity => Content::Entity,
+            AttributeType::Text => Content::Text,
+            AttributeType::I32
+            | AttributeType::Fixed
+            | AttributeType::Bool
+            | AttributeType::Symbol
+            | AttributeType::I64
+            | AttributeType::High => Content::Value,
+        }
+    }
+
     /// Whether values can be added, and have an order.
     pub const fn is_number(self) -> bool {
         match self {
@@ -118,6 +133,17 @@ impl AttributeType {
             AttributeType::Text => "a text",
         }
     }
+}
+
+/// What a word stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Nothing else: it is the value, or half of it.
+    Value,
+    /// An entity, which has another reference in another world.
+    Entity,
+    /// A text, which is elsewhere.
+    Text,
 }
 
 /// How several updates of one attribute in one tick become one change (thesis, 3.4).

@@ -13,7 +13,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::attribute::{Attribute, AttributeType};
+use super::attribute::{Attribute, AttributeType, Content};
 use super::schema::Schema;
 
 /// A text of the world, by its number.
@@ -56,9 +56,9 @@ const RANDOM_MAX: u32 = (1 << RANDOM_BITS) - 1;
 impl Attribute {
     /// How many bytes its texts can have; 0 for other attributes.
     pub fn text_bytes(&self) -> u32 {
-        match self.ty {
-            AttributeType::Text => TextHandle(self.max).length(),
-            _ => 0,
+        match self.ty.content() {
+            Content::Text => TextHandle(self.max).length(),
+            Content::Value | Content::Entity => 0,
         }
     }
 }

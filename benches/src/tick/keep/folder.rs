@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Context;
 use durability::level::Level;
 use gpu_kernels::Backend;
-use server::server::{DataOptions, world_data};
+use server::host::{DataOptions, world_data};
 use shared::WorldConfig;
 use tick::tick_loop::PersistentWorld;
 

@@ -14,7 +14,7 @@ use gateway::host_link::HostOptions;
 use peer::trust::LinkKey;
 use platform::metrics::machine;
 use server::ServerOptions;
-use server::server::gateway_server::Gateway;
+use server::host::gateway_server::Gateway;
 
 /// The hidden subcommand.
 pub const NAME: &str = "gateway";

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use durability::characters::names::value_of;
 use serde_json::{Map, Value, json};
 use shared::world::words::TextHandle;
-use shared::{Attribute, AttributeType};
+use shared::{Attribute, AttributeType, Content};
 
 use super::{Entities, Entity};
 
@@ -23,9 +23,9 @@ fn line(entities: &Entities<'_>, entity: &Entity<'_>) -> Value {
     let value = |(column, attribute)| {
         let attribute: &Attribute = attribute;
         let words = entity.words(column)?;
-        let value = match attribute.ty {
-            AttributeType::Text => json!(entities.text(TextHandle(words[0]))),
-            _ => value_of(entities.world, attribute, words),
+        let value = match attribute.ty.content() {
+            Content::Text => json!(entities.text(TextHandle(words[0]))),
+            Content::Value | Content::Entity => value_of(entities.world, attribute, words),
         };
         let is_whole = attribute.ty != AttributeType::High;
         is_whole.then(|| (attribute.name.clone(), value))

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use shared::world::attribute::halves;
 use shared::world::limits::{KIND, THINGS};
 use shared::world::value::words_at;
-use shared::{Attribute, AttributeType, AttributeValue, Plain, Symbol, Text, WorldConfig};
+use shared::{Attribute, AttributeType, AttributeValue, Content, Plain, Symbol, Text, WorldConfig};
 
 use super::character::{
     Character, KeptThing, NOTHING, Own, THE_PLAYER, kept_attributes, persisted,
@@ -111,11 +111,11 @@ fn write_values(
     let attributes = attributes.filter(|(_, (own, _))| own.ty != AttributeType::High);
     let attributes = attributes.take_while(|(place, _)| *place < row.len());
     let entry = |(place, (attribute, own)): (usize, &Own<'_>)| {
-        let value = match attribute.ty {
-            AttributeType::Text => texts.get(&own.column).map_or("", |text| text).into(),
-            AttributeType::Entity if row[place] == NOTHING => Value::Null,
-            AttributeType::Entity => row[place].into(),
-            _ => value_of(world, attribute, words_at(row, place)),
+        let value = match attribute.ty.content() {
+            Content::Text => texts.get(&own.column).map_or("", |text| text).into(),
+            Content::Entity if row[place] == NOTHING => Value::Null,
+            Content::Entity => row[place].into(),
+            Content::Value => value_of(world, attribute, words_at(row, place)),
         };
         (attribute.name.clone(), value)
     };
@@ -206,11 +206,13 @@ impl Reading<'_> {
             false => THE_PLAYER,
         };
         let own: Vec<Own<'_>> = kept_attributes(world, kind).collect();
-        let defaults = own.iter().map(|(attribute, own)| match attribute.ty {
-            AttributeType::Entity => NOTHING,
-            AttributeType::Text => 0,
-            _ => own.default,
-        });
+        let defaults = own
+            .iter()
+            .map(|(attribute, own)| match attribute.ty.content() {
+                Content::Entity => NOTHING,
+                Content::Text => 0,
+                Content::Value => own.default,
+            });
         let mut thing = KeptThing {
             kind,
             holder,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use gpu_kernels::tick::frame::kept_client;
 use gpu_kernels::{Birth, TickOutput};
 use shared::world::words::TextHandle;
-use shared::{AttributeType, ClientRow, EntityId, EntityRef, Slot, Text, WorldConfig};
+use shared::{AttributeType, ClientRow, Content, EntityId, EntityRef, Slot, Text, WorldConfig};
 
 use super::character::{
     Character, KeptThing, NOTHING, Own, THE_PLAYER, kept_attributes, persisted,
@@ -136,9 +136,9 @@ impl EndOfTick<'_> {
             texts: self.texts(&own, &row),
             things: vec![],
         };
-        let values = own.iter().map(|own| match own.0.ty {
-            AttributeType::Text => 0,
-            _ => row[usize::from(own.1.column)],
+        let values = own.iter().map(|own| match own.0.ty.content() {
+            Content::Text => 0,
+            Content::Value | Content::Entity => row[usize::from(own.1.column)],
         });
         character.row = values.collect();
         let Some(holder) = self.world.schema.holder_column() else {
@@ -176,13 +176,13 @@ impl EndOfTick<'_> {
         for (thing, (own, row)) in character.things.iter_mut().zip(rows) {
             let value = |(attribute, own): &Own<'_>| {
                 let value = row[usize::from(own.column)];
-                match attribute.ty {
-                    AttributeType::Text => 0,
-                    AttributeType::Entity => {
+                match attribute.ty.content() {
+                    Content::Text => 0,
+                    Content::Entity => {
                         let number = numbers.get(&EntityRef(value));
                         number.map_or(NOTHING, |number| number.cast_signed())
                     }
-                    _ => value,
+                    Content::Value => value,
                 }
             };
             thing.values = own.iter().map(value).collect();

@@ -9,7 +9,7 @@ use gpu_kernels::tick::timed::token_of;
 use gpu_kernels::{Frame, TickOutput};
 use shared::world::given::KEPT_COMMANDS;
 use shared::world::limits::KEPT_BIRTHS_MAX;
-use shared::{AttributeType, ClientRow, CommandKind, EntityRef, Tick, WorldConfig};
+use shared::{ClientRow, CommandKind, Content, EntityRef, Tick, WorldConfig};
 
 use super::{Characters, Directory};
 use crate::texts::{Texts, TextsError};
@@ -188,15 +188,15 @@ impl Births<'_> {
         for ((attribute, own), &value) in kept_attributes(self.world, thing.kind).zip(&thing.values)
         {
             let column = usize::from(own.column);
-            match attribute.ty {
-                AttributeType::Entity => refer(&mut row, own.column, u32::try_from(value).ok()),
-                AttributeType::Text => {
+            match attribute.ty.content() {
+                Content::Entity => refer(&mut row, own.column, u32::try_from(value).ok()),
+                Content::Text => {
                     row[column] = match thing.texts.get(&own.column) {
                         Some(text) => self.texts.give_back(text, self.frame.tick)?.0,
                         None => 0,
                     };
                 }
-                _ => row[column] = value,
+                Content::Value => row[column] = value,
             }
         }
         let order = (kept_token(client), SEQUENCE + self.count * KEPT_COMMANDS);

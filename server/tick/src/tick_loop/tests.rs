@@ -3,7 +3,7 @@ use std::sync::{Condvar, Mutex};
 use std::thread::JoinHandle;
 
 use frontend::mirror::Mirror;
-use frontend::publication::{SharedTick, ToShard};
+use frontend::shard_channels::{SharedTick, ToShard};
 use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
 use gpu_kernels::{CpuBackend, RestoreError, Snapshot, StateHash, SubmittedTick, TickError};
 use shared::wire::movement::MovementCodec;

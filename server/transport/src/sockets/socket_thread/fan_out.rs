@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use frontend::SessionWorld;
 use frontend::inbox::SessionId;
-use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent, SharedTick};
+use frontend::publication::{FanOutReport, LinkFigures, Publication, SessionEvent};
+use frontend::shard_channels::SharedTick;
 use platform::metrics::table;
 use quic::Handle;
 use session::frame::TickView;

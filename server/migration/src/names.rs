@@ -321,7 +321,17 @@ fn source(
         (AttributeType::Fixed, AttributeType::I32 | AttributeType::I64) => Conversion::ToInt,
         (AttributeType::Bool, AttributeType::I32 | AttributeType::I64) => Conversion::Same,
         (AttributeType::I32, AttributeType::I64) => Conversion::Same,
-        _ => return None,
+        (
+            AttributeType::I32
+            | AttributeType::Fixed
+            | AttributeType::Bool
+            | AttributeType::Entity
+            | AttributeType::Symbol
+            | AttributeType::I64
+            | AttributeType::High
+            | AttributeType::Text,
+            _,
+        ) => return None,
     };
     Some(Source { column, conversion })
 }

@@ -42,7 +42,7 @@ fn described() -> Option<String> {
     // A package within another repository, as of a vendored copy, is not of its commits.
     git(&["ls-files", "--error-unmatch", "build.rs"])?;
     let top = git(&["rev-parse", "--show-toplevel"])?;
-    let is_own = Path::new(&top).join("server/build.rs").exists();
+    let is_own = Path::new(&top).join("server/host/build.rs").exists();
     let log = git(&[
         "rev-parse",
         "--path-format=absolute",

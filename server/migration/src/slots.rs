@@ -8,7 +8,7 @@ use shared::{AttributeType, EntityId, Kind, Tick, WorldConfig};
 use super::changes::{Changes, counted};
 use super::names::Names;
 use super::{MigrationError, MigrationOptions};
-use crate::values::value_text;
+use durability::values::value_text;
 
 /// Fills the slots of the new state. Returns the entities that are removed, by slot.
 pub fn migrate(

@@ -11,6 +11,8 @@
 //! | `bans` | the bans of a persistent world |
 //! | [`gateway_server`] | a server that holds clients of a world elsewhere |
 //! | [`following`] | a server that follows a primary, until it takes over |
+//! | [`version`] | the versions of this program and of its formats |
+#![forbid(unsafe_code)]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -56,7 +58,6 @@ use tick::tick_loop::{FanOutMode, HeldShards, Parts, TickLoop};
 use tracing::{info, warn};
 use world_file::at_rate;
 
-use crate::version;
 use held::{HeldServer, Place};
 use persistence::{Durability, Followed};
 use serving::{Bound, Frontend};
@@ -71,6 +72,7 @@ mod mutes;
 mod options;
 mod persistence;
 mod serving;
+pub mod version;
 mod web;
 pub mod world_data;
 

@@ -10,7 +10,7 @@ use shared::world::attribute::joined;
 use shared::world::value::words_at;
 
 use super::*;
-use crate::roster::Roster;
+use durability::roster::Roster;
 
 const KINDS: &str = "
     [[kind]]

@@ -4,7 +4,7 @@ use shared::EntityId;
 use super::changes::{Changes, counted};
 use super::names::Names;
 use super::{MigrationError, place};
-use crate::roster::{Roster, RowState};
+use durability::roster::{Roster, RowState};
 
 /// Clients keep their rows and tickets, and the holdings that the new world allows.
 /// Their observers are set when they come back.

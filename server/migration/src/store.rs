@@ -3,11 +3,11 @@
 
 use std::io;
 
-use crate::characters;
-use crate::checkpoint::{self, Head};
-use crate::disk::{Disk, DiskFile};
-use crate::mark;
-use crate::segment::{self, SegmentName};
+use durability::characters;
+use durability::checkpoint::{self, Head};
+use durability::disk::{Disk, DiskFile};
+use durability::mark;
+use durability::segment::{self, SegmentName};
 
 /// Copies a world from one folder to another, which is empty or has a part of a copy.
 pub fn archive<D: Disk, A: Disk>(from: &D, to: &A) -> io::Result<()> {

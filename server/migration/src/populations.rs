@@ -6,7 +6,7 @@ use gpu_kernels::{Backend, Frame};
 use shared::WorldConfig;
 
 use super::names::Names;
-use crate::checkpoint::Body;
+use durability::checkpoint::Body;
 
 /// Kinds of the new world with how many of each are to be born.
 pub fn of_new_kinds(names: &Names<'_>) -> Vec<(u16, u32)> {

@@ -10,6 +10,8 @@
 //! | [`populations`] | the populations of kinds that are new |
 //! | [`changes`] | the report of changes |
 //! | [`store`] | the new checkpoint beside the old files, and their archive |
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::cast_possible_truncation))]
 
 pub mod changes;
 mod clients;
@@ -27,8 +29,8 @@ use shared::world::edit::Edit;
 use shared::{ClientRow, Tick, WorldConfig};
 use thiserror::Error;
 
-use super::checkpoint::Body;
 use changes::{Changes, counted};
+use durability::checkpoint::Body;
 use names::Names;
 
 /// Options of a migration.
