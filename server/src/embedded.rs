@@ -34,7 +34,7 @@ use platform::metrics::stats::{Figures, Stats};
 use quic::proto::ConnectionError;
 use tick::talk::filter::NoFilter;
 use tick::tick_loop::{FanOutMode, Parts, Start, TickLoop};
-use transport::handshake::{AdmissionPolicy, Room};
+use transport::handshake::{AdmissionPolicy, Capacity};
 use transport::local_shard::{LocalShard, Peer};
 use transport::neighbours::Neighbours;
 use transport::shard::{Shard, ShardWorld};
@@ -80,7 +80,7 @@ impl EmbeddedServer {
                 is_open: Arc::new(AtomicBool::new(true)),
                 audit: Audit::default(),
                 update_url: None,
-                room: Room::of_world(),
+                capacity: Capacity::of_world(),
             },
             session: session.clone(),
         };

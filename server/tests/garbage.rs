@@ -224,7 +224,7 @@ fn unreadable_datagrams() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         (
             "a command for servers only",
             spawn,
-            "command kind 0 does not exist in this world",
+            "no command of this world has the number 0",
         ),
         (
             "an acknowledgement of a tick that was never sent",

@@ -91,7 +91,7 @@ pub enum DecodeError {
     Truncated,
     #[error("{what} is {found}, which is out of range")]
     OutOfRange { what: &'static str, found: u64 },
-    #[error("command kind {0} does not exist in this world")]
+    #[error("no command of this world has the number {0}")]
     UnknownCommand(u16),
     /// It was written before the sender knew that the world's commands had changed.
     #[error("of epoch {0}, which is over")]

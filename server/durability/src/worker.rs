@@ -217,7 +217,7 @@ impl DurabilityWorker {
     }
 
     /// The newest tick that can't be lost.
-    pub fn kept(&self) -> Option<Tick> {
+    pub fn durable_through(&self) -> Option<Tick> {
         let mut unsynced = self.shared.lock().unsynced;
         if self.level == Level::Standby
             && let Some(feed) = &self.feed

@@ -18,7 +18,7 @@ pub struct HeldServer {
 }
 
 /// Where clients reach a server, and who may.
-pub(super) struct Place {
+pub(super) struct Access {
     /// The page for browsers, if there is one.
     pub page: Option<Bound>,
     pub guard: Arc<Guard>,
@@ -29,7 +29,7 @@ impl Server {
     /// Ends the world of a server without an audit log, and keeps its connections, over which
     /// nothing is sent meanwhile. New clients are refused with `Starting`.
     pub fn hold(mut self) -> Result<HeldServer> {
-        self.place.is_open.store(false, Ordering::Relaxed);
+        self.access.is_open.store(false, Ordering::Relaxed);
         self.holds.store(true, Ordering::Relaxed);
         let Some(shards) = self.end_world()? else {
             bail!("the world has ended by itself");
@@ -40,12 +40,12 @@ impl Server {
             reports,
             session,
         } = shards;
-        let Place { guard, is_open, .. } = &self.place;
+        let Access { guard, is_open, .. } = &self.access;
         let (guard, is_open) = (guard.clone(), is_open.clone());
         Ok(HeldServer {
             frontend: Frontend {
                 address: self.address(),
-                page: self.place.page.take(),
+                page: self.access.page.take(),
                 certificate: self.certificate().clone(),
                 session,
                 is_held: true,

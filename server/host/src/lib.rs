@@ -58,7 +58,7 @@ use tick::tick_loop::{FanOutMode, HeldShards, Parts, TickLoop};
 use tracing::{info, warn};
 use world_file::at_rate;
 
-use held::{HeldServer, Place};
+use held::{Access, HeldServer};
 use persistence::{Durability, Followed};
 use serving::{Bound, Frontend};
 use web::DashboardSources;
@@ -96,7 +96,7 @@ pub struct Server {
     /// Whether the shards are to outlive the world.
     holds: Arc<AtomicBool>,
     /// What another world would need besides, in the same place.
-    place: Place,
+    access: Access,
     shards: Vec<JoinHandle<()>>,
     /// Until its end.
     audit: Option<Audit>,
@@ -118,7 +118,7 @@ struct Prepared {
     guard: Arc<Guard>,
     readiness: Readiness,
     metrics: Option<SocketAddr>,
-    kept: Option<Durability>,
+    durability: Option<Durability>,
     fence: Option<Fence>,
 }
 
@@ -181,7 +181,7 @@ impl Server {
             Some(held) => Ok(held.frontend),
             None => Frontend::start(&options, folder, &guard, is_open, &OtherServers::default()),
         };
-        let (started, frontend, kept) = match (stored, &options.data) {
+        let (started, frontend, durability) = match (stored, &options.data) {
             (Some(stored), Some(data)) => {
                 let frontend = frontend(Some(&stored.folder))?;
                 let mut started = start(&options.world)?;
@@ -191,8 +191,8 @@ impl Server {
                 if let Some(lease) = &lease {
                     recovered.epoch = recovered.epoch.max(lease.epoch);
                 }
-                let kept = persistence::start(&options, folder, recovered, lease)?;
-                (started, frontend, Some(kept))
+                let durability = persistence::start(&options, folder, recovered, lease)?;
+                (started, frontend, Some(durability))
             }
             _ => {
                 let started = start(&options.world)?;
@@ -200,10 +200,10 @@ impl Server {
                 (started, frontend, None)
             }
         };
-        let fence = match (&options.data, &kept) {
-            (Some(data), Some(kept)) => {
+        let fence = match (&options.data, &durability) {
+            (Some(data), Some(durability)) => {
                 let key = options.standby.as_ref().map(|standby| &*standby.key);
-                Fence::again(&data.folder, key, kept.kept.recovered.epoch)?
+                Fence::again(&data.folder, key, durability.world.recovered.epoch)?
             }
             _ => None,
         };
@@ -215,7 +215,7 @@ impl Server {
                 guard,
                 readiness,
                 metrics,
-                kept,
+                durability,
                 fence,
             },
         )
@@ -270,7 +270,7 @@ impl Server {
         let guard = start_guard(&options, Some(&folder))?;
         let (is_open, others) = (&readiness.is_open, OtherServers::default());
         let frontend = Frontend::start(&options, Some(&folder), &guard, is_open, &others)?;
-        let kept = persistence::start(&options, folder, recovered, lease)?;
+        let durability = persistence::start(&options, folder, recovered, lease)?;
         Server::run(
             options,
             Prepared {
@@ -279,7 +279,7 @@ impl Server {
                 guard,
                 readiness,
                 metrics,
-                kept: Some(kept),
+                durability: Some(durability),
                 fence,
             },
         )
@@ -293,19 +293,19 @@ impl Server {
             guard,
             readiness: Readiness { is_open, stop, .. },
             metrics,
-            kept,
+            durability,
             fence,
         } = prepared;
-        let start_tick = match &kept {
-            Some(durability) => durability.kept.recovered.start.tick,
+        let start_tick = match &durability {
+            Some(durability) => durability.world.recovered.start.tick,
             None => 0,
         };
-        let (kept, standby, lease) = match kept {
-            Some(durability) => (Some(durability.kept), durability.standby, durability.lease),
+        let (persistent, standby, lease) = match durability {
+            Some(durability) => (Some(durability.world), durability.standby, durability.lease),
             None => (None, None, None),
         };
-        if let Some(kept) = &kept {
-            options.world = kept.recovered.world.clone();
+        if let Some(persistent) = &persistent {
+            options.world = persistent.recovered.world.clone();
         }
         let world = &options.world;
         let listeners = start_listeners(&options, &started)?;
@@ -315,8 +315,8 @@ impl Server {
         };
         let workers = Workers::new(options.threads)?;
         let mut mirror = Mirror::new(world, MovementCodec::new(&world.schema)?);
-        if let Some(kept) = &kept {
-            mirror.restore(&workers, &kept.recovered.snapshot);
+        if let Some(persistent) = &persistent {
+            mirror.restore(&workers, &persistent.recovered.snapshot);
         }
         let mirror = SharedMirror::new(mirror);
         let reloads = reload::watch(
@@ -332,7 +332,7 @@ impl Server {
 
         let stats = Arc::new(Stats::new());
         let is_resumed = frontend.is_held;
-        let session = match (is_resumed, &kept) {
+        let session = match (is_resumed, &persistent) {
             (true, _) => Arc::new(frontend.session.followed_by(world)),
             // Its scripts may have changed since the checkpoint.
             (false, Some(_)) => {
@@ -352,7 +352,7 @@ impl Server {
         let (to_tick, orders) = mpsc::channel();
         let has_desk = options.admin.is_some() || page.is_some();
         let audit = options.audit.clone();
-        let place = Place {
+        let access = Access {
             page: page.as_ref().map(Bound::again).transpose()?,
             guard: guard.clone(),
             is_open: is_open.clone(),
@@ -387,7 +387,7 @@ impl Server {
             shards: shards.senders,
             reports: shards.reports,
             recording,
-            persistent: kept,
+            persistent,
             reloads,
             operator: has_desk.then_some(orders),
             talk_filter: options.talk_filter,
@@ -429,7 +429,7 @@ impl Server {
             stop,
             tick_thread: Some(tick_thread),
             holds,
-            place,
+            access,
             shards: shards.threads,
             audit: Some(audit),
             _admin: admin,

@@ -24,7 +24,7 @@ pub struct Followed {
 
 /// The durability of a world: its worker, the feed of its standby, and its lease.
 pub struct Durability {
-    pub kept: PersistentWorld,
+    pub world: PersistentWorld,
     pub standby: Option<Followed>,
     pub lease: Option<HeldLease>,
 }
@@ -60,10 +60,10 @@ pub fn start(
         if data.level == Level::Standby {
             bail!("level standby needs a port for the standby: --followers ADDRESS");
         }
-        let kept =
+        let world =
             world_data::start_durability(folder, data, recovered, options.threads, None, validity)?;
         return Ok(Durability {
-            kept,
+            world,
             standby: None,
             lease,
         });
@@ -88,7 +88,7 @@ pub fn start(
     };
     standing.write(folder.path())?;
     let threads = options.threads;
-    let kept = world_data::start_durability(
+    let world = world_data::start_durability(
         folder,
         data,
         recovered,
@@ -96,10 +96,10 @@ pub fn start(
         Some(feed.clone()),
         validity,
     )?;
-    primary.characters = kept.worker.characters();
+    primary.characters = world.worker.characters();
     let port = LinkPort::open(standby.listen, &standby.key, primary)?;
     Ok(Durability {
-        kept,
+        world,
         standby: Some(Followed { feed, port }),
         lease,
     })

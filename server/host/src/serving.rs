@@ -28,7 +28,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
 use rustls::sign::CertifiedKey;
 use transport::browsers::Renewed;
-use transport::handshake::{AdmissionPolicy, Room};
+use transport::handshake::{AdmissionPolicy, Capacity};
 use transport::neighbours::Neighbours;
 use transport::quic::{self, Browsers, Identity};
 use transport::shard::ShardWorld;
@@ -312,7 +312,7 @@ fn shard_world(
             is_open,
             audit: options.audit.clone(),
             update_url: options.update_url.as_deref().map(Arc::from),
-            room: Room::new(options.clients_max.unwrap_or(usize::MAX), others),
+            capacity: Capacity::new(options.clients_max.unwrap_or(usize::MAX), others),
         },
         session: Arc::new(session),
     }

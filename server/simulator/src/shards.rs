@@ -13,7 +13,7 @@ use frontend::inbox::SharedInbox;
 use frontend::publication::FanOutReport;
 use frontend::shard_channels::ShardSender;
 use platform::audit::Audit;
-use transport::handshake::{AdmissionPolicy, Room};
+use transport::handshake::{AdmissionPolicy, Capacity};
 use transport::local_shard::LocalShard;
 use transport::neighbours::Neighbours;
 use transport::shard::{Shard, ShardWorld};
@@ -44,7 +44,7 @@ impl SimulatedShard {
                 is_open: is_open.clone(),
                 audit: Audit::default(),
                 update_url: None,
-                room: Room::of_world(),
+                capacity: Capacity::of_world(),
             },
             session: session.clone(),
         };

@@ -26,7 +26,7 @@ use shared::{ClientRow, CommandKind, EntityId, Name, Occasion, Slot, Tick, World
 
 use people::People;
 use processed::ProcessedCommands;
-use rebirths::{Rebirth, Room};
+use rebirths::{Rebirth, Reservation};
 use rows::{Row, Rows, Waiting};
 use sights::Sights;
 use tickets::Tickets;
@@ -333,7 +333,7 @@ impl Directory {
             self.resting.pop_front();
             let mut waiting = self.rebirths.iter_mut();
             match waiting.find(|rebirth| rebirth.slot == Some(slot)) {
-                Some(rebirth) => rebirth.room = Room::Own,
+                Some(rebirth) => rebirth.reservation = Reservation::Own,
                 None => frame.release.push(slot),
             }
         }

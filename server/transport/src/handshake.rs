@@ -29,21 +29,21 @@ pub struct AdmissionPolicy {
     pub audit: Audit,
     /// The address of client versions that this server accepts, for players.
     pub update_url: Option<Arc<str>>,
-    pub room: Room,
+    pub capacity: Capacity,
 }
 
 /// The room of a server for clients, where others may have some.
 #[derive(Clone)]
-pub struct Room {
+pub struct Capacity {
     pub clients_max: usize,
     pub others: OtherServers,
     /// Counts those that were sent on, which are spread over the others.
     sent_on: Arc<AtomicUsize>,
 }
 
-impl Room {
-    pub fn new(clients_max: usize, others: OtherServers) -> Room {
-        Room {
+impl Capacity {
+    pub fn new(clients_max: usize, others: OtherServers) -> Capacity {
+        Capacity {
             clients_max,
             others,
             sent_on: Arc::default(),
@@ -51,8 +51,8 @@ impl Room {
     }
 
     /// As much as the world has.
-    pub fn of_world() -> Room {
-        Room::new(usize::MAX, OtherServers::default())
+    pub fn of_world() -> Capacity {
+        Capacity::new(usize::MAX, OtherServers::default())
     }
 
     /// The reason for a client for which there is none.
@@ -210,11 +210,11 @@ fn check(
         is_guess_over: matches!(&reason, NotAdmitted::Guessing(_)),
         ..refused(reason.to_string())
     })?;
-    if admission.guard.clients() > admission.room.clients_max {
+    if admission.guard.clients() > admission.capacity.clients_max {
         admission.guard.leave(address);
         return Err(AdmissionError {
             close: Close::Full,
-            ..refused(admission.room.reason())
+            ..refused(admission.capacity.reason())
         });
     }
     match hello.schema_hash {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
 
-use super::collection::Place;
+use super::collection::ColumnRef;
 use super::statement::strip;
 use super::{Checked, Lower};
 use crate::atomic::{self, KEYS_MAX, Keys};
@@ -54,11 +54,11 @@ impl<'a> Lower<'a> {
     pub(super) fn change(
         &mut self,
         slot: Operand,
-        place: impl Into<Place>,
+        place: impl Into<ColumnRef>,
         op: WriteOp,
         value: Operand,
     ) {
-        let Place { column, index, .. } = place.into();
+        let ColumnRef { column, index, .. } = place.into();
         let write = self.atomic.as_ref().map(|atomic| Write {
             slot,
             column,
@@ -78,7 +78,7 @@ impl<'a> Lower<'a> {
     pub(super) fn write(
         &mut self,
         slot: Operand,
-        (place, ty): (Place, Type),
+        (place, ty): (ColumnRef, Type),
         op: Option<&'a syn::BinOp>,
         from: &'a syn::Expr,
         span: Span,
@@ -114,7 +114,7 @@ impl<'a> Lower<'a> {
     pub(super) fn write_limit(
         &mut self,
         slot: Operand,
-        (place, ty): (Place, Type),
+        (place, ty): (ColumnRef, Type),
         op: Binary,
         word: Operand,
         span: Span,

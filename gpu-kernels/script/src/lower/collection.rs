@@ -15,7 +15,7 @@ use crate::types::{Type, Value};
 
 /// Where an attribute stands in a row.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct ColumnRef {
     /// The first of several columns, if there is an index.
     pub column: u16,
     pub index: Option<Index>,
@@ -23,9 +23,9 @@ pub(super) struct Place {
     pub is_in: Option<Operand>,
 }
 
-impl From<u16> for Place {
-    fn from(column: u16) -> Place {
-        Place {
+impl From<u16> for ColumnRef {
+    fn from(column: u16) -> ColumnRef {
+        ColumnRef {
             column,
             index: None,
             is_in: None,
@@ -33,10 +33,10 @@ impl From<u16> for Place {
     }
 }
 
-impl Place {
+impl ColumnRef {
     /// Of a point, that of an axis.
-    pub fn axis(self, axis: u16) -> Place {
-        Place {
+    pub fn axis(self, axis: u16) -> ColumnRef {
+        ColumnRef {
             column: self.column + axis,
             ..self
         }
@@ -48,7 +48,7 @@ pub(super) struct Element<'a> {
     /// The entity, as it is written.
     pub entity: &'a syn::Expr,
     pub slot: Operand,
-    pub place: Place,
+    pub place: ColumnRef,
     pub ty: Type,
     /// The attribute, as messages name it.
     pub name: String,
@@ -104,7 +104,13 @@ impl<'a> Lower<'a> {
     }
 
     /// Changes an element as `change` says, if there is one.
-    pub(super) fn change_at(&mut self, slot: Operand, place: Place, op: WriteOp, value: Operand) {
+    pub(super) fn change_at(
+        &mut self,
+        slot: Operand,
+        place: ColumnRef,
+        op: WriteOp,
+        value: Operand,
+    ) {
         let over = self.label();
         if let Some(is_in) = place.is_in {
             self.emit(Inst::JumpUnless(is_in, over));
@@ -135,12 +141,12 @@ impl<'a> Lower<'a> {
         Ok(Some(Value::constant(Type::Int, len)))
     }
 
-    fn index_place(&mut self, of: &Collection<'a>, index: &'a syn::Expr) -> Checked<Place> {
+    fn index_place(&mut self, of: &Collection<'a>, index: &'a syn::Expr) -> Checked<ColumnRef> {
         let place = self.expression_of(index, Type::Int)?.operand();
         let len = i32::from(of.len);
         if let Some(known) = place.constant() {
             if (0..len).contains(&known) {
-                return Ok(Place::from(of.first + known as u16));
+                return Ok(ColumnRef::from(of.first + known as u16));
             }
             let message = format!("`{}` has {len} elements", of.name);
             let label = format!("expected 0 to {}, found {known}", len - 1);
@@ -152,14 +158,14 @@ impl<'a> Lower<'a> {
         Ok(self.checked_place(of, place, is_in))
     }
 
-    fn key_place(&mut self, of: &Collection<'a>, key: &'a syn::Expr) -> Checked<Place> {
+    fn key_place(&mut self, of: &Collection<'a>, key: &'a syn::Expr) -> Checked<ColumnRef> {
         let ty = Type::SymbolOf(of.first | KEYS);
         if let (true, syn::Expr::Lit(literal)) = (is_text(key), strip(key))
             && let syn::Lit::Str(text) = &literal.lit
         {
             let text = text.value();
             return match of.place(&text) {
-                Some(place) => Ok(Place::from(of.first + place)),
+                Some(place) => Ok(ColumnRef::from(of.first + place)),
                 None => Err(self.unknown_key(of, &text, key.span())),
             };
         }
@@ -178,7 +184,7 @@ impl<'a> Lower<'a> {
             let text = place.and_then(|place| self.unit.schema.symbols.get(place));
             let text = text.map_or("", String::as_str);
             return match of.place(text) {
-                Some(place) => Ok(Place::from(of.first + place)),
+                Some(place) => Ok(ColumnRef::from(of.first + place)),
                 None => Err(self.unknown_key(of, text, key.span())),
             };
         }
@@ -221,7 +227,7 @@ impl<'a> Lower<'a> {
     }
 
     /// A place that only a run knows, of which the command notes whether it is there.
-    fn checked_place(&mut self, of: &Collection<'a>, place: Operand, is_in: Operand) -> Place {
+    fn checked_place(&mut self, of: &Collection<'a>, place: Operand, is_in: Operand) -> ColumnRef {
         let missed = match self.missed {
             Some(missed) => missed,
             None => {
@@ -233,7 +239,7 @@ impl<'a> Lower<'a> {
         let is_out = self.unary(Unary::Not, is_in);
         let any = self.binary(Binary::Or, missed.into(), is_out);
         self.emit(Inst::Copy(missed, any));
-        Place {
+        ColumnRef {
             column: of.first,
             index: Some(Index { place, len: of.len }),
             is_in: Some(is_in),
@@ -241,8 +247,14 @@ impl<'a> Lower<'a> {
     }
 
     /// The value at a place of an entity's row; 0 where there is none, no entity and no symbol.
-    pub(super) fn value_at(&mut self, slot: Operand, place: Place, ty: Type, span: Span) -> Value {
-        let Place {
+    pub(super) fn value_at(
+        &mut self,
+        slot: Operand,
+        place: ColumnRef,
+        ty: Type,
+        span: Span,
+    ) -> Value {
+        let ColumnRef {
             column,
             index,
             is_in,

@@ -7,7 +7,7 @@ use shared::{CommandKind, MergeRule};
 use syn::spanned::Spanned;
 
 use super::call::count;
-use super::collection::{Element, Place};
+use super::collection::{ColumnRef, Element};
 use super::statement::{is_call, strip};
 use super::{Checked, Lower};
 use crate::functions::BUILTINS;
@@ -64,7 +64,7 @@ impl<'a> Lower<'a> {
         let element = Element {
             entity: &to.base,
             slot: entity.operand(),
-            place: Place::from(column as u16),
+            place: ColumnRef::from(column as u16),
             ty,
             name,
             span,
@@ -143,7 +143,7 @@ impl<'a> Lower<'a> {
     fn update_symbol(
         &mut self,
         slot: Operand,
-        (place, ty): (Place, Type),
+        (place, ty): (ColumnRef, Type),
         from: &'a syn::Expr,
     ) -> Checked<Value> {
         let value = self.expression(from, Some(ty))?;
@@ -166,7 +166,12 @@ impl<'a> Lower<'a> {
 
     /// An update by a text, which has no effect if it is longer than the attribute's: handles are
     /// ordered by the lengths of their texts.
-    fn update_text(&mut self, slot: Operand, place: Place, from: &'a syn::Expr) -> Checked<Value> {
+    fn update_text(
+        &mut self,
+        slot: Operand,
+        place: ColumnRef,
+        from: &'a syn::Expr,
+    ) -> Checked<Value> {
         let value = self.expression_of(from, Type::Text)?;
         if value.ty == Type::Never {
             return Ok(value);
@@ -313,7 +318,7 @@ impl<'a> Lower<'a> {
         Ok(Element {
             entity: &field.base,
             slot,
-            place: Place::from(column as u16),
+            place: ColumnRef::from(column as u16),
             ty: Type::of_column(self.unit.schema, column),
             name,
             span,

@@ -8,7 +8,7 @@ use shared::world::words::{LENGTH_MAX, TextHandle};
 use shared::{Audience, Kind};
 use syn::spanned::Spanned;
 
-use super::collection::Place;
+use super::collection::ColumnRef;
 use super::constant::constant;
 use super::statement::{CALL, is_change, is_text, strip};
 use super::{ALL_WORK_MAX, Checked, DEPTH_MAX, FIXED_RANGE, INSTRUCTIONS_MAX, Lower, WORK_MAX};
@@ -374,7 +374,7 @@ impl<'a> Lower<'a> {
             Type::Entity => {
                 let value = self.attribute(base.operand(), &name, member.span())?;
                 if let Some(column) = self.unit.schema.column(&name) {
-                    let place = Place::from(column as u16);
+                    let place = ColumnRef::from(column as u16);
                     self.read_site(field, base.operand(), place, value);
                 }
                 Ok(value)
@@ -424,7 +424,7 @@ impl<'a> Lower<'a> {
     pub(super) fn attribute(&mut self, slot: Operand, name: &str, span: Span) -> Checked<Value> {
         let column = self.column(name, span)?;
         let ty = Type::of_column(self.unit.schema, column);
-        Ok(self.value_at(slot, Place::from(column as u16), ty, span))
+        Ok(self.value_at(slot, ColumnRef::from(column as u16), ty, span))
     }
 
     /// An attribute's value, or -1, which is no entity and no symbol, where the kind lacks the

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use syn::spanned::Spanned;
 
-use super::collection::Place;
+use super::collection::ColumnRef;
 use super::{INSTRUCTIONS_MAX, Lower};
 use crate::ir::{Code, Index, Operand, Point, Reg};
 use crate::types::{Type, Value};
@@ -120,7 +120,7 @@ impl Lower<'_> {
         &mut self,
         at: &dyn Spanned,
         slot: Operand,
-        place: Place,
+        place: ColumnRef,
         value: Value,
     ) {
         self.site(at, || What::Read {
@@ -135,7 +135,7 @@ impl Lower<'_> {
         &mut self,
         at: &dyn Spanned,
         slot: Operand,
-        place: Place,
+        place: ColumnRef,
         op: Option<&syn::BinOp>,
         value: Value,
     ) {

@@ -5,7 +5,7 @@ use shared::CommandKind;
 use syn::spanned::Spanned;
 
 use super::birth::{Given, Newborn};
-use super::collection::Place;
+use super::collection::ColumnRef;
 use super::sites::{TestStep, What};
 use super::{Checked, Lower};
 use crate::ir::{Inst, Operand};
@@ -167,7 +167,7 @@ impl<'a> Lower<'a> {
     pub(super) fn test_update(
         &mut self,
         slot: Operand,
-        place: Place,
+        place: ColumnRef,
         (old, op, from): (Value, Option<&'a syn::BinOp>, &'a syn::Expr),
         span: Span,
     ) -> Checked<()> {

@@ -17,12 +17,12 @@ pub(super) struct Rebirth {
     /// The slot of the entity that died, which is reserved until then; none if only the previous
     /// server had it.
     pub(super) slot: Option<Slot>,
-    pub(super) room: Room,
+    pub(super) reservation: Reservation,
 }
 
 /// Whether there is room for a rebirth.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum Reservation {
     /// Not in its own slot yet; perhaps in another.
     Unknown,
     /// No other slot is free: it waits for its own.
@@ -46,7 +46,7 @@ impl Directory {
                 client,
                 ticket,
                 slot,
-                room: Room::Unknown,
+                reservation: Reservation::Unknown,
             });
         }
     }
@@ -68,16 +68,16 @@ impl Directory {
                     false
                 }
             };
-            if rebirth.room == Room::Own {
+            if rebirth.reservation == Reservation::Own {
                 frame.release.extend(rebirth.slot.take());
             }
             if !is_there {
                 continue;
             }
-            match rebirth.room {
-                Room::Own => self.spawn(rebirth.client, 0, false, frame),
-                Room::Unknown => self.spawn(rebirth.client, AFTER_RESERVED, false, frame),
-                Room::None => {}
+            match rebirth.reservation {
+                Reservation::Own => self.spawn(rebirth.client, 0, false, frame),
+                Reservation::Unknown => self.spawn(rebirth.client, AFTER_RESERVED, false, frame),
+                Reservation::None => {}
             }
             self.rebirths.push(rebirth);
         }
@@ -96,8 +96,8 @@ impl Directory {
             if rebirth.due > tick {
                 return true;
             }
-            if rebirth.room == Room::Unknown && rebirth.slot.is_some() {
-                rebirth.room = Room::None;
+            if rebirth.reservation == Reservation::Unknown && rebirth.slot.is_some() {
+                rebirth.reservation = Reservation::None;
             }
             matches!(rows.get(rebirth.client), Row::Fallen(_, own) | Row::Joining(_, own)
                 if own == rebirth.ticket)
