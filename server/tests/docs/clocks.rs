@@ -37,6 +37,10 @@ const DATES: &[(&str, &str)] = &[
         "dates of ticks, and of what is kept",
     ),
     ("server/durability/src/code_cache.rs", "dates of files"),
+    (
+        "server/host/src/serving.rs",
+        "dates of the certificate for browsers",
+    ),
     ("server/platform/src/log/queue.rs", "dates of lines"),
     ("server/platform/src/traces.rs", "dates of spans"),
     (
@@ -46,10 +50,9 @@ const DATES: &[(&str, &str)] = &[
     ("server/src/commands/backup.rs", "dates of backups"),
     ("server/src/commands/token.rs", "dates of a token"),
     (
-        "server/host/src/serving.rs",
+        "server/transport/src/browsers.rs",
         "dates of the certificate for browsers",
     ),
-    ("server/transport/src/browsers.rs", "the same"),
     (
         "server/transport/src/steady.rs",
         "a type of the transport, without the time of day",

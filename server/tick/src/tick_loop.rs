@@ -566,7 +566,10 @@ impl TickLoop {
         Arc::make_mut(&mut self.frame).reset(output.tick.next());
         Publication {
             tick: output.tick,
-            durable_through: self.worker.as_ref().and_then(DurabilityWorker::durable_through),
+            durable_through: self
+                .worker
+                .as_ref()
+                .and_then(DurabilityWorker::durable_through),
             others: self
                 .worker
                 .as_ref()
