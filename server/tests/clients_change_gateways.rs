@@ -13,7 +13,8 @@ use server::host::WebServing;
 
 use crate::a_page_plays::{PLAYING, room};
 use crate::common::chromium::Chromium;
-use crate::common::gateways::{Host, free_udp_address, stop};
+use crate::common::free_address;
+use crate::common::gateways::{Host, stop};
 use crate::common::process::{signal, start_printing};
 use crate::common::python;
 use crate::common::{
@@ -155,7 +156,7 @@ async fn clients_of_a_gateway_that_stalls_come_back_by_another_one() {
         }
     });
     let other = host.gateway().await;
-    let listen = free_udp_address();
+    let listen = free_address();
     let mut command = Command::new(myriad_binary());
     command.args([
         "gateway",

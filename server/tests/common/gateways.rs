@@ -65,7 +65,7 @@ impl Host {
         hosts: Vec<String>,
         change: impl FnOnce(&mut ServerOptions) + Send + 'static,
     ) -> Gateway {
-        let listen = free_udp_address();
+        let listen = free_address();
         let page = free_address();
         let host = HostOptions {
             hosts,
@@ -123,12 +123,6 @@ impl Host {
 
 pub fn key(folder: &TestFolder) -> Arc<LinkKey> {
     Arc::new(LinkKey::load(&folder.join("link.pem")).unwrap())
-}
-
-/// Another program may take it, but hardly does.
-pub fn free_udp_address() -> SocketAddr {
-    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
-    socket.local_addr().expect("an address")
 }
 
 pub async fn stop(gateway: Gateway) {

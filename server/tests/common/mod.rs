@@ -27,9 +27,10 @@ pub mod witness;
 
 use std::fmt::Write as _;
 use std::io::{Read, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use client_bot::client_core::Event;
@@ -265,11 +266,18 @@ pub fn losing(loss: f64) -> Network {
     faults.into()
 }
 
-/// An address of this machine with a port that is free for TCP. Another program may take it, but
-/// hardly does.
+/// An address of this machine with a port that is free for TCP and UDP. It is none of those that the
+/// system picks by itself, so hardly any socket has it when a server listens there later.
 pub fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address")
+    static TRIES: AtomicU32 = AtomicU32::new(0);
+    loop {
+        // Programs that run at the same time begin at different ports.
+        let number = (std::process::id() * 101 + TRIES.fetch_add(1, Ordering::Relaxed)) % 12_000;
+        let address = SocketAddr::from(([127, 0, 0, 1], 20_000 + number as u16));
+        if TcpListener::bind(address).is_ok() && UdpSocket::bind(address).is_ok() {
+            return address;
+        }
+    }
 }
 
 /// The response of an HTTP port.

@@ -10,7 +10,7 @@ use server::{Server, ServerOptions};
 use standby::feed::FeedOptions;
 
 use super::folder::TestFolder;
-use super::{eventually, world};
+use super::{eventually, free_address, world};
 
 /// Two folders and the file by which their servers know each other.
 pub struct Pair {
@@ -36,6 +36,8 @@ impl Pair {
     /// Options of a server with this folder.
     pub fn options(&self, data: &str, change: impl FnOnce(&mut ServerOptions)) -> ServerOptions {
         let mut options = ServerOptions {
+            // A standby gives its port away for a moment, before its server has it.
+            listen: free_address(),
             shards: 1,
             threads: 1,
             ..ServerOptions::local(world(&self.world))
