@@ -14,6 +14,7 @@ use crate::common::folder::TestFolder;
 use crate::common::process::signal;
 use crate::common::{DEADLINE, myriad_binary};
 
+#[cfg(feature = "postgres")]
 const KEEPS_GOLD: &str = "
     [[kind]]
     name = 'player'
