@@ -126,8 +126,9 @@ async fn a_command_that_cannot_write_all_of_its_output_fails_and_says_so() {
     let unwritable = File::open("/dev/null").unwrap();
     let output = run(&folder, &["characters", "export", "data"], unwritable);
     assert_eq!(output.status.code(), Some(1), "{}", errors(&output));
+    let is_built = |name: &&str| cfg!(feature = "parquet") || !name.ends_with(".parquet");
     // The file itself is full, also of those formats that are written at the end.
-    for name in ["full.json", "full.parquet"] {
+    for name in ["full.json", "full.parquet"].into_iter().filter(is_built) {
         std::os::unix::fs::symlink("/dev/full", folder.join(name)).unwrap();
         let output = run(&folder, &["export", "data", "--to", name], Stdio::piped());
         let printed = errors(&output);
@@ -136,7 +137,7 @@ async fn a_command_that_cannot_write_all_of_its_output_fails_and_says_so() {
     }
     // A disk that takes the bytes and loses them.
     if let Some(syncs) = FailingSyncs::new(&folder) {
-        for name in ["lost.json", "lost.parquet"] {
+        for name in ["lost.json", "lost.parquet"].into_iter().filter(is_built) {
             let mut command = Command::new(myriad_binary());
             command
                 .current_dir(&*folder)

@@ -34,7 +34,7 @@ pub enum LogFormat {
 }
 
 /// The usual level of a server: all its crates also log admissions and departures.
-pub const SERVING: &str = "warn,accounts=info,console=info,durability=info,frontend=info,gateway=info,peer=info,\
+pub const SERVING: &str = "warn,accounts=info,console=info,durability=info,frontend=info,gateway=info,host=info,peer=info,\
     platform=info,script=info,server=info,session=info,standby=info,tick=info,transport=info,audit=info";
 /// The usual level of other commands: warnings, errors, requests of operators, and what scripts
 /// log.

@@ -13,6 +13,7 @@ mod worlds;
 
 use std::collections::BTreeSet;
 
+use platform::log::SERVING;
 use platform::metrics::table;
 
 use markdown::{documents, read};
@@ -95,6 +96,25 @@ fn every_option_of_myriad_is_in_a_table() {
         let options = command.get_arguments().filter_map(|a| a.get_long());
         let expected = options.filter(|option| *option != "help").collect();
         assert_eq!(found, expected, "{name}");
+    }
+}
+
+/// A crate that is not in it logs warnings only.
+#[test]
+fn the_usual_filter_of_the_log_has_each_crate_of_the_server() {
+    for (folder, sources) in sources::crates() {
+        let name = folder.trim_end_matches("/src").strip_prefix("server");
+        let name = name.map(|name| name.trim_start_matches('/'));
+        let Some(name) = name.filter(|name| *name != "simulator") else {
+            continue;
+        };
+        let crate_name = if name.is_empty() { "server" } else { name };
+        if sources.iter().any(|(_, text)| text.contains("tracing::")) {
+            assert!(
+                SERVING.contains(&format!("{crate_name}=info")),
+                "{crate_name}"
+            );
+        }
     }
 }
 
