@@ -3,11 +3,9 @@
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use platform::private;
+use platform::{private, taken};
 use rustls::crypto::ring::default_provider;
 
 use super::disk::Folder;
@@ -33,16 +31,8 @@ impl DataFolder {
         let lock = lock
             .open(path.join("lock"))
             .with_context(|| format!("cannot write into the folder {name}"))?;
-        let begun = Instant::now();
-        let locked = loop {
-            match lock.try_lock() {
-                // A process that the last user has started has the lock, too, until it runs its own
-                // program.
-                Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_WAIT => sleep(LOCK_PERIOD),
-                locked => break locked,
-            }
-        };
-        match locked {
+        let is_taken = |error: &TryLockError| matches!(error, TryLockError::WouldBlock);
+        match taken::retry(|| lock.try_lock(), is_taken) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 bail!("{name} is in use: only one server at a time can use it")
@@ -173,7 +163,3 @@ pub fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
     })();
     written.with_context(|| format!("cannot write {}", folder.join(name).display()))
 }
-
-/// How long to wait for a lock.
-const LOCK_WAIT: Duration = Duration::from_secs(1);
-const LOCK_PERIOD: Duration = Duration::from_millis(20);

@@ -1,12 +1,14 @@
 //! Threads that each serve a connection or a port in a runtime of their own.
 
 use std::future::Future;
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result};
 use platform::runtime::Runtime;
+use platform::taken;
 use quinn::{Endpoint, EndpointConfig, ServerConfig};
 use tokio::sync::Notify;
 
@@ -68,7 +70,9 @@ pub fn open_port(
     config: Option<ServerConfig>,
 ) -> Result<(Endpoint, SocketAddr)> {
     let _within = runtime.enter();
-    let socket = UdpSocket::bind(address).with_context(|| format!("cannot listen on {address}"))?;
+    let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AddrInUse;
+    let socket = taken::retry(|| UdpSocket::bind(address), is_taken)
+        .with_context(|| format!("cannot listen on {address}"))?;
     let address = socket.local_addr()?;
     let transport = Arc::new(quinn::TokioRuntime);
     let endpoint = Endpoint::new(EndpointConfig::default(), config, socket, transport)?;

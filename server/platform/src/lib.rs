@@ -12,6 +12,7 @@
 //! | [`reach`] | TCP connections to whichever address of a name answers |
 //! | [`tls`] | certificates that this machine trusts |
 //! | [`renewal`] | certificates, keys and tokens that change while the server runs |
+//! | [`taken`] | what is taken for a moment longer than its user has it |
 //! | [`waits`], [`runtime`] | waits for something outside; a runtime that ends without waiting |
 //! | `request` | HTTP requests to other programs, where a feature needs them |
 //! | [`traces`], [`trace_options`] | traces of commands, where the feature `traces` is on |
@@ -31,6 +32,7 @@ pub mod renewal;
 pub mod request;
 pub mod runtime;
 pub mod scheduling;
+pub mod taken;
 pub mod tls;
 pub mod trace_options;
 #[cfg_attr(not(feature = "traces"), path = "no_traces.rs")]

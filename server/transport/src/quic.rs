@@ -1,5 +1,6 @@
 //! Sockets, certificates and transport settings.
 
+use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use client_bot::connect::fingerprint;
 use client_bot::given;
 use platform::renewal::{Renewals, Shared};
+use platform::taken;
 use quic::proto::crypto::rustls::QuicServerConfig;
 use quic::proto::{AckFrequencyConfig, ServerConfig, TransportConfig, VarInt};
 use quic::{DATAGRAM_BUFFER_BYTES, ThinFlowConfig, Turns, WebOptions};
@@ -199,7 +201,8 @@ const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(150);
 /// 0 picks a free port.
 pub fn bind(address: SocketAddr, shards: usize) -> Result<Vec<UdpSocket>> {
     let refused = || format!("cannot listen on {address}");
-    let first = quic::socket::bind(address).with_context(refused)?;
+    let is_taken = |error: &io::Error| error.kind() == io::ErrorKind::AddrInUse;
+    let first = taken::retry(|| quic::socket::bind(address), is_taken).with_context(refused)?;
     quic::socket::share_port(&first).with_context(refused)?;
     let shared = first.local_addr()?;
     let mut sockets = vec![first];
