@@ -1,5 +1,21 @@
 //! The functions that scripts have without declaring them.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+/// What the built-in function of this name is called with, if there is one.
+pub fn form_of(name: &str) -> Option<&'static str> {
+    static FORMS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| BUILTINS.into());
+    FORMS.get(name).copied()
+}
+
+/// Whether a script's own function of this name is meant, where it has one: the built-in function is
+/// younger than the scripts of some worlds, and no world stops compiling as there are more.
+pub fn yields(name: &str) -> bool {
+    static NAMES: LazyLock<HashSet<&str>> = LazyLock::new(|| YIELDING.into());
+    NAMES.contains(name)
+}
+
 /// The built-in functions and what each is called with.
 pub const BUILTINS: [(&str, &str); 59] = [
     ("require", "require(condition, \"reason\")"),
@@ -66,9 +82,8 @@ pub const BUILTINS: [(&str, &str); 59] = [
     ("log", "log(\"text\", value, …)"),
 ];
 
-/// Built-in functions that are younger than the scripts of some worlds. Where a script has a function
-/// of this name, its own is meant: no world stops compiling as there are more.
-pub const YIELDING: [&str; 31] = [
+/// Built-in functions that are younger than the scripts of some worlds.
+const YIELDING: [&str; 31] = [
     "sine",
     "cosine",
     "angle",

@@ -9,7 +9,7 @@ use super::send::{PAUSE, SEND};
 use super::sites::What;
 use super::statement::strip;
 use super::{Checked, Frame, Lower, Scope};
-use crate::functions::{BUILTINS, YIELDING};
+use crate::functions::{BUILTINS, form_of, yields};
 use crate::ir::{Binary, Inst, Operand, Point, Unary, Wide};
 use crate::parse::{foreign, name_of};
 use crate::types::{Type, Value};
@@ -39,8 +39,8 @@ impl<'a> Lower<'a> {
         {
             return Ok(value);
         }
-        let yields = YIELDING.contains(&&*name) && self.unit.helper(self.file(), &name).is_some();
-        if !yields && let Some(&(_, form)) = BUILTINS.iter().find(|(builtin, _)| *builtin == name) {
+        let is_own = yields(&name) && self.unit.helper(self.file(), &name).is_some();
+        if !is_own && let Some(form) = form_of(&name) {
             return self.builtin(&name, form, &arguments, call);
         }
         self.helper(&name, ident, &arguments, call)

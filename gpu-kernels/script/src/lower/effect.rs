@@ -10,7 +10,7 @@ use super::call::count;
 use super::collection::{ColumnRef, Element};
 use super::statement::{is_call, strip};
 use super::{Checked, Lower};
-use crate::functions::BUILTINS;
+use crate::functions::form_of;
 use crate::ir::{After, Binary, Inst, Notify, Operand, TIMED_WORDS_MAX, Unary, WriteOp};
 use crate::parse::name_of;
 use crate::types::{Type, Value};
@@ -286,8 +286,7 @@ impl<'a> Lower<'a> {
         let message = format!("there is no method `{method}`");
         let label = "scripts have functions only";
         let mut problem = self.problem(call.method.span(), message, label);
-        let is_builtin = BUILTINS.iter().any(|(builtin, _)| *builtin == method);
-        if is_builtin || self.unit.helper(self.file(), &method).is_some() {
+        if form_of(&method).is_some() || self.unit.helper(self.file(), &method).is_some() {
             let value = self.unit.files[self.file()].source(call.receiver.span());
             let value = value.unwrap_or("…");
             problem.help = Some(match arguments.is_empty() {
@@ -415,7 +414,7 @@ impl<'a> Lower<'a> {
                     self.helped(call.func.span(), message, "", help)
                 }
                 None if self.unit.helper(self.file(), &name).is_some()
-                    || BUILTINS.iter().any(|(builtin, _)| *builtin == name) =>
+                    || form_of(&name).is_some() =>
                 {
                     let message = format!("`{name}` is not a command");
                     self.problem(call.func.span(), message, no_command)

@@ -5,7 +5,7 @@ use shared::Occasion;
 use shared::world::command::{COMMAND_WORDS_MAX, COMMANDS_MAX, SEEN, WAITING_WORDS_MAX};
 
 use super::{Signature, Unit, snake_case};
-use crate::functions::{BUILTINS, YIELDING};
+use crate::functions::{form_of, yields};
 use crate::parse::{Const, Function, Item, NotificationItem, Parameter, TestRole};
 use crate::types::Type;
 
@@ -74,8 +74,7 @@ impl<'a> Unit<'a> {
     }
 
     fn check_name(&self, f: usize, name: &str, span: Span) {
-        let is_builtin = BUILTINS.iter().any(|(builtin, _)| *builtin == name);
-        if (is_builtin && !YIELDING.contains(&name)) || name == "none" {
+        if (form_of(name).is_some() && !yields(name)) || name == "none" {
             let message = format!("`{name}` is a built-in name");
             self.note(self.files[f].at(span, message, "expected another name"));
         }
