@@ -20,6 +20,7 @@ use durability::checkpoint;
 use durability::disk::{Disk, Folder};
 use durability::folder::{DataFolder, write};
 use durability::recovered::Stored;
+use host::version;
 use platform::metrics::port::{self, Shown};
 use platform::metrics::table;
 use tick::backend::BackendOptions;
@@ -27,7 +28,6 @@ use tracing::error;
 
 use super::arguments::{moment, span};
 use super::persistent::{recover, size_text};
-use host::version;
 
 #[derive(Debug, Args)]
 pub struct BackupArguments {

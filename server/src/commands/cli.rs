@@ -4,6 +4,7 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use client_bot::cli::{matches, with_variables};
 use client_bot::console;
+use host::version;
 use platform::log::{self, LogFormat};
 
 use super::admin::{self, AdminArguments};
@@ -31,7 +32,6 @@ use super::shell::{self, CompletionsArguments, ManArguments};
 use super::test::{self, TestArguments};
 use super::token::{self, TokenArguments};
 use super::verify::{self, VerifyArguments};
-use host::version;
 
 /// A game server for one large shared world
 #[derive(Debug, Parser)]

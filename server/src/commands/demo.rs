@@ -16,6 +16,7 @@ use client_bot::network::NetworkArguments;
 use client_bot::say;
 use client_bot::signals::Endings;
 use client_bot::{BehaviourKind, Network, Swarm, SwarmOptions, SwarmReport, Trust};
+use host::{Server, ServerOptions};
 use platform::metrics::machine;
 use platform::metrics::stats::Figures;
 use platform::renewal::Renewals;
@@ -26,7 +27,6 @@ use tick::backend::BackendOptions;
 
 use super::arguments::{Loaded, seconds, update_url, world_at};
 use super::web::{WebArguments, say_page};
-use host::{Server, ServerOptions};
 use report::DemoReport;
 use world::{demo_world, expected_visible, size_text};
 

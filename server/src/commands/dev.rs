@@ -15,6 +15,7 @@ use client_bot::signals::Endings;
 use client_bot::{Swarm, SwarmOptions, Trust, note, say};
 use durability::differences;
 use durability::level::Level;
+use host::{DataOptions, Server, ServerOptions, WebServing};
 use migration::MigrationOptions;
 use platform::metrics::machine;
 use platform::problems::{Of, Problems};
@@ -27,7 +28,6 @@ use super::arguments::{Loaded, fingerprint_text, load_world};
 use super::game;
 use super::migrate::Migration;
 use super::web::say_page;
-use host::{DataOptions, Server, ServerOptions, WebServing};
 
 #[derive(Debug, Args)]
 pub struct DevArguments {

@@ -15,6 +15,8 @@ use client_bot::signals::Endings;
 use console::admin::desk;
 use console::admin::port::{self, Handler};
 use console::admin::request::{Request, Response};
+use host::following::{Follow, Standby};
+use host::{Server, ServerOptions, StandbyOptions};
 use peer::trust::LinkKey;
 use platform::audit::Audit;
 use platform::metrics::machine;
@@ -25,8 +27,6 @@ use tracing::info;
 
 use super::arguments::seconds;
 use super::lease::Watch;
-use host::following::{Follow, Standby};
-use host::{Server, ServerOptions, StandbyOptions};
 
 #[derive(Debug, Args)]
 pub struct StandbyArguments {

@@ -14,6 +14,8 @@ use client_bot::console::output::write_in_background;
 use client_bot::say;
 use client_bot::signals::{self, Endings};
 use gateway::host_link::HostOptions;
+use host::gateway_server::Gateway;
+use host::{GATEWAYS_MAX, GatewayPlaces, ServerOptions, WebServing};
 use peer::trust::LinkKey;
 use platform::audit::Audit;
 use platform::log::LogFormat;
@@ -27,8 +29,6 @@ use super::accounts::AccountArguments;
 use super::arguments::{fingerprint_text, seconds, update_url};
 use super::follow::host_and_port;
 use super::web::WebArguments;
-use host::gateway_server::Gateway;
-use host::{GATEWAYS_MAX, GatewayPlaces, ServerOptions, WebServing};
 
 /// The options of a tick host.
 #[derive(Debug, Args)]

@@ -10,12 +10,12 @@ use durability::characters::{CharacterStore, Texts};
 use durability::checkpoint;
 use durability::folder::DataFolder;
 use durability::recovery::{self, genesis};
+use host::world_data::check_may_begin;
+use host::{Begin, DataOptions};
 use tick::backend::BackendOptions;
 
 use super::arguments::{default_world, world_at};
 use super::persistent::start;
-use host::world_data::check_may_begin;
-use host::{Begin, DataOptions};
 
 #[derive(Debug, Args)]
 pub struct InitArguments {

@@ -11,14 +11,14 @@ use durability::disk::Folder;
 use durability::epoch::Epoch;
 use durability::folder::DataFolder;
 use durability::role::{Role, Standing};
+use host::following::Follow;
+use host::{Begin, Server, ServerOptions};
 use standby::lease::etcd::Known;
 use standby::lease::renewal::{Contender, LeaseOptions};
 use tracing::{info, warn};
 
 use super::follow::{PairOptions, follow_until_promoted};
 use super::lease::{address_of, holder};
-use host::following::Follow;
-use host::{Begin, Server, ServerOptions};
 
 /// What a server of a pair does next.
 #[derive(Clone, Debug, PartialEq, Eq)]

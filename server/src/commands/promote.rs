@@ -7,9 +7,9 @@ use clap::Args;
 use client_bot::say;
 use console::admin::port::ask;
 use console::admin::request::{Request, Response};
+use host::following::promote_folder;
 
 use super::follow::CONTROL;
-use host::following::promote_folder;
 
 #[derive(Debug, Args)]
 pub struct PromoteArguments {

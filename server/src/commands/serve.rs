@@ -15,6 +15,7 @@ use client_bot::say;
 use client_bot::signals::{self, Endings};
 use durability::level::Level;
 use durability::recovered::Progress;
+use host::{Begin, CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions, WebServing};
 use platform::audit::Audit;
 use platform::log::LogFormat;
 use platform::metrics::machine;
@@ -33,7 +34,6 @@ use super::lease::LeaseArguments;
 use super::pair;
 use super::traces::TraceArguments;
 use super::web::{WebArguments, say_page};
-use host::{Begin, CHECKPOINT_SECONDS, DataOptions, Server, ServerOptions, WebServing};
 
 #[derive(Debug, Args)]
 pub struct ServeArguments {
