@@ -21,7 +21,7 @@ use crate::scrape::Scraper;
 use crate::series::{self, Sample, Series};
 use crate::signals::Endings;
 use crate::signing::SigningKeys;
-use crate::stages::{self, Stage};
+use crate::stages::{self, Ramp, Stage};
 use crate::swarm::{Swarm, SwarmOptions};
 
 /// Runs a swarm and prints its report. False if a bot did not connect, was lost, or found an
@@ -258,14 +258,15 @@ impl LoadTest {
         let mut line = ProgressLine::new();
         let endings = Endings::new();
         let began = Instant::now();
-        while began.elapsed() < self.time {
+        let mut stages = Ramp::new(&self.stages);
+        while began.elapsed() < self.time || stages.is_behind(began.elapsed()) {
             let wait = self.time.saturating_sub(began.elapsed()).min(LOOK_PERIOD);
-            if endings.wait(wait) {
+            if endings.wait(wait.max(LOOK_MIN)) {
                 break;
             }
             series.look(&self.swarm);
             if !self.stages.is_empty() {
-                self.follow(began.elapsed(), &mut line);
+                self.follow(&mut stages, began.elapsed(), &mut line);
             }
         }
         drop(endings);
@@ -286,10 +287,11 @@ impl LoadTest {
     }
 
     /// Lets as many bots join or leave as the stages want now.
-    fn follow(&self, time: Duration, line: &mut ProgressLine) {
-        let wanted = stages::bots_at(&self.stages, time);
+    fn follow(&self, stages: &mut Ramp<'_>, time: Duration, line: &mut ProgressLine) {
+        let wanted = stages.wanted(time);
         self.swarm.set_target(wanted as usize);
         let present = self.swarm.progress().present;
+        stages.note(present, time);
         let (time, all) = (time.as_secs(), self.time.as_secs());
         line.show(&format!("{time} of {all} s: {present} of {wanted} bots"));
     }
@@ -322,6 +324,8 @@ fn name_of(behaviour: BehaviourKind) -> String {
 const CONNECT_WAIT: Duration = Duration::from_secs(120);
 /// How often the number of bots is looked at.
 const LOOK_PERIOD: Duration = Duration::from_millis(100);
+/// For the last bots, after the last stage.
+const LOOK_MIN: Duration = Duration::from_millis(10);
 /// How long the world rests before views are compared.
 const REST: Duration = Duration::from_secs(2);
 /// How long the last updates may take to arrive, if nothing is compared.

@@ -49,7 +49,7 @@ pub fn length(stages: &[Stage]) -> Duration {
 }
 
 /// How many bots are wanted at a time after the beginning, at which there are none.
-pub fn bots_at(stages: &[Stage], mut time: Duration) -> u32 {
+fn bots_at(stages: &[Stage], mut time: Duration) -> u32 {
     let mut before = 0;
     for stage in stages {
         if time < stage.time {
@@ -63,12 +63,54 @@ pub fn bots_at(stages: &[Stage], mut time: Duration) -> u32 {
     before
 }
 
+/// Stages as a load test follows them. It waits for the number with which each stage ends, for up to
+/// a second: on a busy machine no wave loses its crest.
+#[derive(Debug)]
+pub struct Ramp<'a> {
+    stages: &'a [Stage],
+    /// How many of them are done.
+    done: usize,
+}
+
+impl Ramp<'_> {
+    pub fn new(stages: &[Stage]) -> Ramp<'_> {
+        Ramp { stages, done: 0 }
+    }
+
+    /// How many bots are wanted at a time.
+    pub fn wanted(&self, time: Duration) -> u32 {
+        let ended = self.ended(time).map(|(_, bots)| bots);
+        ended.unwrap_or_else(|| bots_at(self.stages, time))
+    }
+
+    /// So many bots are there.
+    pub fn note(&mut self, present: u64, time: Duration) {
+        let ended = self.ended(time);
+        let is_done = |(end, bots)| present == u64::from(bots) || time >= end + STAGE_WAIT;
+        self.done += usize::from(ended.is_some_and(is_done));
+    }
+
+    /// Whether it waits for the bots of a stage that has ended.
+    pub fn is_behind(&self, time: Duration) -> bool {
+        self.ended(time).is_some()
+    }
+
+    /// The end of the first stage that is not done, and its number of bots, if it has ended.
+    fn ended(&self, time: Duration) -> Option<(Duration, u32)> {
+        let stage = self.stages.get(self.done)?;
+        let end = length(&self.stages[..=self.done]);
+        (end <= time).then_some((end, stage.bots))
+    }
+}
+
 /// The part of one of several swarms: together they have all bots.
 pub fn share(bots: u32, part: usize, parts: usize) -> u32 {
     let end = |part: usize| (u64::from(bots) * part as u64 / parts as u64) as u32;
     end(part + 1) - end(part)
 }
 
+/// How long the bots of a stage may take to come or go after its end.
+const STAGE_WAIT: Duration = Duration::from_secs(1);
 const SECONDS_MAX: u64 = 7 * 24 * 3600;
 const BOTS_MAX: u32 = 1_000_000;
 
@@ -89,6 +131,28 @@ mod tests {
         assert_eq!(length(&stages), seconds(75.0));
         assert_eq!(most(&stages), 100);
         assert_eq!(bots_at(&[], seconds(1.0)), 0);
+    }
+
+    #[test]
+    fn a_stage_ends_once_its_bots_are_there_or_have_had_their_time() {
+        let stages = ["10s:100", "1m:100", "5s:40"].map(|text| text.parse().unwrap());
+        let mut ramp = Ramp::new(&stages);
+        let mut at = |time, present| {
+            let wanted = ramp.wanted(seconds(time));
+            ramp.note(present, seconds(time));
+            (wanted, ramp.is_behind(seconds(time)))
+        };
+        assert_eq!(at(2.5, 25), (25, false));
+        assert_eq!(at(9.5, 90), (95, false));
+        // Nobody looked for a moment.
+        assert_eq!(at(10.5, 95), (100, true));
+        assert_eq!(at(10.6, 100), (100, false));
+        assert_eq!(at(70.1, 100), (100, false));
+        assert_eq!(at(72.5, 90), (70, false));
+        assert_eq!(at(75.0, 45), (40, true));
+        assert_eq!(at(75.9, 45), (40, true));
+        assert_eq!(at(76.0, 45), (40, false));
+        assert_eq!(at(80.0, 40), (40, false));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use server::host::following::Standby;
 use server::{Server, ServerOptions};
 
 use crate::common::names::{ByName, join_named};
-use crate::common::pair::{Pair, complete};
+use crate::common::pair::{Pair, complete, has_all};
 use crate::common::{Player, eventually, leave, listen_for, myriad_binary, text, ticks, until};
 
 /// Accounts keep their hit points.
@@ -57,17 +57,6 @@ async fn strike(striker: &mut Player, player: &mut Player) {
     striker.send(builtin::STRIKE, &[target.reference().0]);
     until(&mut [striker, player], "the blow is seen", |p| {
         p[1].value(target, "hp") == hp - 5
-    })
-    .await;
-}
-
-/// Waits until a standby has all ticks that were sent, and those up to the one that sends a death
-/// of now.
-async fn has_all(primary: &Server) {
-    ticks(primary, 3).await;
-    let last = primary.stats().figures().ticks;
-    eventually("the standby has it", || {
-        primary.acknowledged().is_some_and(|tick| tick.0 > last)
     })
     .await;
 }

@@ -17,10 +17,8 @@ use shared::EntityId;
 
 use crate::common::folder::TestFolder;
 use crate::common::names::{ByName, join_named};
-use crate::common::pair::{Pair, complete};
-use crate::common::{
-    Player, eventually, leave, myriad_binary, scratch, start_with, text, ticks, until,
-};
+use crate::common::pair::{Pair, complete, has_all};
+use crate::common::{Player, leave, myriad_binary, scratch, start_with, text, ticks, until};
 
 const SCRIPT: &str = "
 #[command(clients)]
@@ -412,12 +410,7 @@ async fn a_standby_that_takes_over_has_the_things_of_its_primary() {
     let mut bob = join_named(&primary, "bob").await;
     equip(&mut bob).await;
     leave(&primary, bob).await;
-    ticks(&primary, 3).await;
-    let last = primary.stats().figures().ticks;
-    eventually("the standby has it", || {
-        primary.acknowledged().is_some_and(|tick| tick.0 > last)
-    })
-    .await;
+    has_all(&primary).await;
     let promoted = pair.promote(standby);
     drop(primary);
     for account in ["ann", "bob"] {
@@ -428,12 +421,7 @@ async fn a_standby_that_takes_over_has_the_things_of_its_primary() {
     // The next one gets all of it, too.
     let back = Standby::start(pair.options("primary", by_name), pair.follow(&promoted)).unwrap();
     complete(&back).await;
-    ticks(&promoted, 3).await;
-    let last = promoted.stats().figures().ticks;
-    eventually("the standby has it", || {
-        promoted.acknowledged().is_some_and(|tick| tick.0 > last)
-    })
-    .await;
+    has_all(&promoted).await;
     drop(promoted);
     let again = back.promote().expect("back again");
     let mut ann = join_named(&again, "ann").await;

@@ -4,6 +4,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::Arc;
 
+use durability::characters::CharacterStore;
+use durability::characters::postgres::Database;
 use server::Server;
 use server::host::DataOptions;
 
@@ -130,6 +132,50 @@ async fn play_continues_while_the_database_is_away() {
     assert_eq!(gold(&server, "ann").await, 20);
     server.stop().unwrap();
     assert_eq!(postgres.sql(count), "1");
+}
+
+#[tokio::test]
+async fn what_another_server_wrote_at_a_later_tick_hides_no_change() {
+    let Some(postgres) = Postgres::start("later") else {
+        return;
+    };
+    let place = postgres.place_of("glade");
+    let folder = TestFolder::absent("database-later");
+    start(&folder, &place, 1000).stop().unwrap();
+    postgres.sql("UPDATE myriad_worlds SET tick = 1000000");
+    let server = start(&folder, &place, 1000);
+    assert_eq!(gold(&server, "ann").await, 20);
+    ticks(&server, 5).await;
+    // Only the journal has the character, and the database is as it is now.
+    let crashed = folder.crashed("database-later-crashed");
+    let tick = postgres.sql("SELECT tick FROM myriad_worlds");
+    server.stop().unwrap();
+    postgres.sql("DELETE FROM myriad_characters");
+    postgres.sql(&format!("UPDATE myriad_worlds SET tick = {tick}"));
+    let server = start(&crashed, &place, 1000);
+    ticks(&server, 5).await;
+    server.stop().unwrap();
+    let accounts = "SELECT account FROM myriad_characters";
+    assert_eq!(postgres.sql(accounts), "ann");
+}
+
+#[test]
+fn the_file_of_a_standby_replaces_what_its_primary_wrote_later() {
+    let Some(postgres) = Postgres::start("replaced") else {
+        return;
+    };
+    let database: Database = postgres.place_of("glade").parse().unwrap();
+    for (tick, gold) in [(100, 7), (50, 7), (40, 8)] {
+        let folder = TestFolder::new(&format!("database-replaced-{tick}"));
+        let text = format!("{{\"gold\": {gold}}}");
+        let texts = [("ann".to_owned(), text)].into();
+        CharacterStore::replace(&folder, Some(&texts), tick).unwrap();
+        let store = CharacterStore::open(&folder, Some(&database), tick).unwrap();
+        assert_eq!(store.all().unwrap()["ann"]["gold"], gold);
+        // What the standby has of later ticks is still to be written.
+        let settled = [tick, tick + 1].map(|tick| store.is_settled(tick).unwrap());
+        assert_eq!(settled, [true, false]);
+    }
 }
 
 #[tokio::test]

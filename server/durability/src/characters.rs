@@ -52,6 +52,9 @@ pub trait Store: Send + Sync {
     fn put(&self, texts: &Texts, tick: u64) -> Result<()>;
     /// The tick before which characters are as the last `put` of any has left them.
     fn tick(&self) -> Result<u64>;
+    /// The world continues with these characters at a tick, which may be an earlier one than
+    /// [`Store::tick`]: what another server wrote later is not what this world will do.
+    fn restart(&self, tick: u64) -> Result<()>;
     /// Forgets a character; false if there is none.
     fn remove(&self, account: &str) -> Result<bool>;
 }
@@ -85,7 +88,7 @@ impl CharacterStore {
         };
         let store = PostgresStore::open(database)?;
         if file.exists() && !marker.exists() {
-            let count = copy(&FileStore::open(folder, at)?, &store, at)?;
+            let count = copy(&FileStore::open(folder, at)?, &store)?;
             info!(count, "characters are copied into the database");
         }
         // If that were lost, the next start would copy older ones over those of the database.
@@ -145,6 +148,11 @@ impl CharacterStore {
             self.0.remove(account)?;
         }
         Ok(())
+    }
+
+    /// The world continues with them at a tick: see [`Store::restart`].
+    pub fn restart(&self, tick: u64) -> Result<()> {
+        self.0.restart(tick)
     }
 
     /// Whether they have what all ticks before this one have done to them.
@@ -239,7 +247,7 @@ pub fn are_elsewhere(folder: &Path) -> bool {
 }
 
 /// Writes the characters that differ between a database and a file, and returns their number.
-fn copy(from: &FileStore, to: &PostgresStore, tick: u64) -> Result<usize> {
+fn copy(from: &FileStore, to: &PostgresStore) -> Result<usize> {
     // Until then another server may write there.
     to.claim()?;
     let known = to.all()?;
@@ -251,7 +259,10 @@ fn copy(from: &FileStore, to: &PostgresStore, tick: u64) -> Result<usize> {
             .get(account)
             .is_none_or(|own| value(own) != value(text))
     });
+    let tick = from.tick()?;
     to.put(&texts, tick)?;
+    // Another server may have written later characters there, over which these are.
+    to.restart(tick)?;
     Ok(texts.len())
 }
 

@@ -51,6 +51,7 @@ impl Recovered {
         if store.is_settled(self.start.tick)? {
             self.settlement = Settlement::default();
             self.roster.characters.clear();
+            store.restart(self.start.tick)?;
         }
         store.load(&self.world)
     }

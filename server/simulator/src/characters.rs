@@ -35,6 +35,11 @@ impl Store for SimulatedCharacters {
         Ok(self.change(|(_, newest)| *newest))
     }
 
+    fn restart(&self, tick: u64) -> Result<()> {
+        self.change(|(_, newest)| *newest = tick);
+        Ok(())
+    }
+
     fn remove(&self, account: &str) -> Result<bool> {
         Ok(self.change(|(all, _)| all.remove(account).is_some()))
     }

@@ -101,6 +101,8 @@ impl Field {
     /// Waits until the server has run this many more ticks.
     pub async fn ticks(&self, count: u64) {
         let end = self.figure(TICKS) + count as f64;
+        // Reading a figure blocks this thread, which sends the attacker's datagrams while it waits.
+        sleep(POLL).await;
         eventually("the world runs", || self.figure(TICKS) >= end).await;
     }
 
@@ -115,6 +117,12 @@ impl Field {
     /// What the server's process holds more than before the attack, in bytes.
     pub fn memory_grown(&self) -> u64 {
         self.server.memory().saturating_sub(self.memory)
+    }
+
+    /// Waits until a number of the metrics page is above another.
+    pub async fn until_above(&self, name: &str, least: f64) {
+        let what = format!("{name} is above {least}");
+        eventually(&what, || self.figure(name) > least).await;
     }
 
     /// Waits until a number of the metrics page is what it should be.

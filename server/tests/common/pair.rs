@@ -10,7 +10,7 @@ use server::{Server, ServerOptions};
 use standby::feed::FeedOptions;
 
 use super::folder::TestFolder;
-use super::{eventually, free_address, world};
+use super::{Player, eventually, free_address, leave, ticks, world};
 
 /// Two folders and the file by which their servers know each other.
 pub struct Pair {
@@ -105,4 +105,15 @@ pub async fn complete(standby: &Standby) {
         progress.is_complete
     })
     .await;
+}
+
+/// Waits until a standby has all ticks that were sent, and those up to the one that sends a death
+/// of now.
+pub async fn has_all(primary: &Server) {
+    ticks(primary, 3).await;
+    // A server counts the ticks since its start, its standby those of the world.
+    let player = Player::join(primary).await;
+    let last = player.client.view().newest();
+    leave(primary, player).await;
+    eventually("the standby has it", || primary.acknowledged() > Some(last)).await;
 }

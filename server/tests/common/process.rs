@@ -157,16 +157,6 @@ impl Process {
         log.clone()
     }
 
-    /// The first line that it prints; if it ends without one, all that it has logged.
-    pub async fn begins_or_fails(mut self) -> String {
-        let mut line = String::new();
-        self.output.read_line(&mut line).expect("text");
-        match line.is_empty() {
-            true => self.fails().await,
-            false => line,
-        }
-    }
-
     pub fn signal(&self, name: &str) {
         signal(&self.child, name);
     }

@@ -105,10 +105,14 @@ impl Socket {
 
     /// The next message, if one comes in a moment.
     pub fn receive(&mut self) -> Option<Received> {
-        let message = match self.web.read() {
-            Ok(message) => message,
-            Err(Error::Io(error)) if is_waiting(&error) => return None,
-            Err(_) => return Some(Received::End(None)),
+        let message = loop {
+            match self.web.read() {
+                // The answer is sent by itself.
+                Ok(Message::Ping(_)) => {}
+                Ok(message) => break message,
+                Err(Error::Io(error)) if is_waiting(&error) => return None,
+                Err(_) => return Some(Received::End(None)),
+            }
         };
         let bytes = match message {
             Message::Binary(bytes) => bytes,

@@ -218,6 +218,15 @@ impl Store for FileStore {
         Ok(self.lock().tick)
     }
 
+    fn restart(&self, tick: u64) -> Result<()> {
+        let mut state = self.lock();
+        if state.tick == tick {
+            return Ok(());
+        }
+        let all = self.read(&state)?;
+        self.rewrite(&mut state, &all, tick)
+    }
+
     fn remove(&self, account: &str) -> Result<bool> {
         FileStore::remove(self, account)
     }

@@ -48,6 +48,10 @@ impl Store for PostgresStore {
         match self.0 {}
     }
 
+    fn restart(&self, _: u64) -> Result<()> {
+        match self.0 {}
+    }
+
     fn remove(&self, _: &str) -> Result<bool> {
         match self.0 {}
     }

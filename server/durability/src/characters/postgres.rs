@@ -187,6 +187,16 @@ impl Store for PostgresStore {
         })
     }
 
+    fn restart(&self, tick: u64) -> Result<()> {
+        let world = &self.database.world;
+        let tick = tick.cast_signed();
+        self.run(async |transaction, claim| {
+            check_claim(transaction, claim, world).await?;
+            transaction.execute(SET_TICK, &[world, &tick]).await?;
+            Ok(())
+        })
+    }
+
     fn remove(&self, account: &str) -> Result<bool> {
         let world = &self.database.world;
         self.run(async |transaction, claim| {
@@ -304,6 +314,7 @@ const RAISE: &str = "
     RETURNING claims";
 const CLAIM: &str = "SELECT claims FROM myriad_worlds WHERE world = $1 FOR UPDATE";
 const NOTE_TICK: &str = "UPDATE myriad_worlds SET tick = greatest(tick, $2) WHERE world = $1";
+const SET_TICK: &str = "UPDATE myriad_worlds SET tick = $2 WHERE world = $1";
 const TICK: &str = "SELECT tick FROM myriad_worlds WHERE world = $1";
 const SELECT: &str = "SELECT account, character::text FROM myriad_characters WHERE world = $1";
 const UPSERT: &str = "
