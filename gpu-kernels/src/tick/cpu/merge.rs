@@ -400,20 +400,15 @@ impl Fold<'_> {
                 continue;
             }
             let first_slot = group * self.group_slots;
-            let in_share = (first_slot - share.first_slot) * width;
-            self.add(
-                own,
-                first_slot * width,
-                &share.rows[in_share..],
-                share.ledger,
-            );
+            self.add(own, first_slot * width, share.ledger);
             self.apply(first_slot, &mut share, &mut result);
         }
         *share.result = result;
     }
 
-    /// Adds the updates of one group, in their order.
-    fn add(&self, updates: &[Pair], first_key: usize, rows: &[i32], ledger: &mut Ledger) {
+    /// Adds the updates of one group, in their order. What attributes had before comes to it when it
+    /// is applied: then rows are read one after the other.
+    fn add(&self, updates: &[Pair], first_key: usize, ledger: &mut Ledger) {
         for &(key, value) in updates {
             let (slot, column) = self.width.divide_with_rest(key);
             let place = key as usize - first_key;
@@ -435,8 +430,7 @@ impl Fold<'_> {
                 }
             } else {
                 *used |= bit;
-                let before = i64::from(rows[place]);
-                *sum = value + if rule == MergeRule::Sum { before } else { 0 };
+                *sum = value;
             }
         }
     }
@@ -455,8 +449,8 @@ impl Fold<'_> {
                 let key = (first_key + place) as u32;
                 let (slot, column) = self.width.divide_with_rest(key);
                 let (slot, column) = (slot as usize, column as usize);
-                if self.columns.halves[column] == Half::Low {
-                    let rule = self.columns.rules[column];
+                let (rule, half) = (self.columns.rules[column], self.columns.halves[column]);
+                if half == Half::Low {
                     let before = joined(words_at(share.rows, in_share + place));
                     let halves = &mut share.ledger.values[place..place + 2];
                     let bounds = self.columns.wide_bounds[column];
@@ -466,7 +460,10 @@ impl Fold<'_> {
                 let before = *row;
                 let (min, max) =
                     self.columns.bounds[usize::from(self.kinds[slot]) * width + column];
-                let folded = share.ledger.values[place];
+                let mut folded = share.ledger.values[place];
+                if rule == MergeRule::Sum && half == Half::None {
+                    folded += i64::from(before);
+                }
                 let after = folded.clamp(i64::from(min), i64::from(max)) as i32;
                 if after == before {
                     continue;

@@ -23,7 +23,9 @@ impl Interest {
         let mut next = rows.iter_mut();
         let index = input.index;
         index.each_range(place.block(index, self.mode), |range| {
-            for line in range.clone().step_by(LINE).take(LINES_MAX) {
+            // The same for all ranges: a branch would wait for where they are.
+            let last = range.end.wrapping_sub(1);
+            for line in [range.start, range.start + LINE, last] {
                 for axis in 0..self.dimensions {
                     prefetch(index.positions(axis), line);
                 }
@@ -89,7 +91,5 @@ impl Interest {
 
 /// The numbers in a line of the cache.
 const LINE: usize = 16;
-/// Asking for more would delay what is needed first.
-const LINES_MAX: usize = 3;
 /// An observer reaches no farther than the edge of a bucket, so it touches three along each axis.
 const ROWS_MAX: usize = 9;
