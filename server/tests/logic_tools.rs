@@ -20,7 +20,7 @@ fn a_new_script_can_be_checked_measured_and_run() {
         text(&again)
     );
 
-    let checked = myriad(&folder, &["logic", "check", "logic", "--seconds", "0.2"]);
+    let checked = myriad(&folder, &["logic", "check", "logic", "--seconds", "1"]);
     let printed = text(&checked);
     assert!(checked.status.success(), "{printed}");
     let line = printed.lines().find(|line| line.starts_with("storm "));
@@ -653,7 +653,7 @@ fn a_check_names_the_commands_that_use_up_their_budget() {
                 #[command(clients)]\nfn short(me: Entity) {\n    me.hp += 1;\n}\n";
     fs::create_dir(folder.join("logic")).unwrap();
     fs::write(folder.join("logic/long.rs"), long).unwrap();
-    let checked = myriad(&folder, &["logic", "check", "logic", "--seconds", "0.2"]);
+    let checked = myriad(&folder, &["logic", "check", "logic", "--seconds", "1"]);
     let printed = text(&checked);
     let line = printed
         .lines()
