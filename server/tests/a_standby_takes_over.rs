@@ -18,7 +18,7 @@ use standby::link::{Hello, PROTOCOL, ToPrimary};
 use tokio::time::{sleep, timeout};
 
 use crate::common::folder::refusal;
-use crate::common::pair::{Pair, complete};
+use crate::common::pair::{Pair, complete, has_through};
 use crate::common::raw::{FirstPackets, is_retry};
 use crate::common::{Bots, DEADLINE, Player, eventually, go, play_until, ticks, trust, until};
 
@@ -72,10 +72,7 @@ async fn clients_continue_at_the_promoted_standby_with_all_that_they_received() 
     late.send(builtin::STRIKE, &[target.reference().0]);
     ticks(&primary, 30).await;
     let last = late.client.view().newest();
-    eventually("the standby has the ticks that were sent", || {
-        primary.acknowledged() > Some(last)
-    })
-    .await;
+    has_through(&primary, last).await;
     let certificate = primary.certificate().clone();
     drop(primary);
     let promoted = standby.promote().expect("a promotion");
@@ -121,10 +118,7 @@ async fn clients_get_the_address_of_the_standby_and_resume_there_by_themselves()
         .view()
         .newest()
         .max(late.client.view().newest());
-    eventually("the standby has the ticks that were sent", || {
-        primary.acknowledged() > Some(last)
-    })
-    .await;
+    has_through(&primary, last).await;
     drop(primary);
     let lost = play_until(&mut game, "the loss", |e| matches!(e, Event::Lost { .. }));
     assert!(!lost.iter().any(|e| matches!(e, Event::Resumed(_))));
@@ -308,7 +302,7 @@ async fn a_folder_is_promoted_where_no_standby_runs() {
     complete(&standby).await;
     let player = Player::join(&primary).await;
     let last = player.client.view().newest();
-    eventually("the standby has it", || primary.acknowledged() > Some(last)).await;
+    has_through(&primary, last).await;
     drop(primary);
     drop(standby);
     let reason = refusal(pair.options("standby", |_| ()));

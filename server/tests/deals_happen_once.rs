@@ -21,11 +21,11 @@ use shared::{EntityId, Tick, WorldConfig};
 use tick::backend::{BackendChoice, BackendOptions};
 use tokio::time::timeout;
 
+use crate::common::DEADLINE;
 use crate::common::folder::TestFolder;
-use crate::common::pair::{Pair, complete};
+use crate::common::pair::{Pair, complete, has_through};
 use crate::common::process::Process;
 use crate::common::witness::{Witness, dice};
-use crate::common::{DEADLINE, eventually};
 
 /// Fewer can run in a tick than are given.
 const WORLD: &str = "
@@ -140,10 +140,7 @@ async fn a_standby_that_takes_over_does_each_deal_once() {
     dealers.join(primary.address()).await;
     dealers.deal(1, Duration::from_millis(1000)).await;
     let last = dealers.newest();
-    eventually("the standby has the ticks that were sent", || {
-        primary.acknowledged() > Some(last)
-    })
-    .await;
+    has_through(&primary, last).await;
     drop(primary);
     dealers.end_session();
     let promoted = standby.promote().expect("a promotion");

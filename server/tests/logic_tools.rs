@@ -20,7 +20,7 @@ fn a_new_script_can_be_checked_measured_and_run() {
         text(&again)
     );
 
-    let checked = myriad(&folder, &["logic", "check", "logic", "--seconds", "1"]);
+    let checked = myriad(&folder, &["logic", "check", "logic", "--seconds", "0.2"]);
     let printed = text(&checked);
     assert!(checked.status.success(), "{printed}");
     let line = printed.lines().find(|line| line.starts_with("storm "));

@@ -41,6 +41,7 @@ use std::sync::Arc;
 
 use device::cpu::{RadixSorter, Workers};
 use script::logic::compile_with;
+use script::native::prefetch;
 use script::{Forecast, Logic};
 use shared::world::layer::Layers;
 use shared::world::logic::LogicConfig;
@@ -515,4 +516,11 @@ impl State {
         self.slots.set(slot, state, kind, generation);
         self.add(part::SLOTS, state::slot(i, state, kind, generation));
     }
+}
+
+/// Asks for the cache line of an item that is needed soon. No branch depends on its number, which may
+/// still be on its way, and there may be no such item.
+#[inline]
+fn prefetch_item<T>(items: &[T], at: usize) {
+    prefetch(items.as_ptr().wrapping_add(at));
 }

@@ -7,6 +7,7 @@ use peer::trust::LinkKey;
 use server::host::following::{Follow, Standby};
 use server::host::{DataOptions, StandbyOptions};
 use server::{Server, ServerOptions};
+use shared::Tick;
 use standby::feed::FeedOptions;
 
 use super::folder::TestFolder;
@@ -115,5 +116,13 @@ pub async fn has_all(primary: &Server) {
     let player = Player::join(primary).await;
     let last = player.client.view().newest();
     leave(primary, player).await;
-    eventually("the standby has it", || primary.acknowledged() > Some(last)).await;
+    has_through(primary, last).await;
+}
+
+/// Waits until a standby has a tick of the world, and those before it.
+pub async fn has_through(primary: &Server, last: Tick) {
+    eventually("the standby has the ticks that were sent", || {
+        primary.acknowledged() > Some(last)
+    })
+    .await;
 }

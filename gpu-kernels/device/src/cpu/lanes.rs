@@ -160,23 +160,6 @@ fn rank_one_by_one(room: &[u32], sorted: &mut [u32]) {
     }
 }
 
-/// Asks for the cache line of an item that is needed soon. No branch depends on its number, which may
-/// still be on its way, and there may be no such item.
-#[inline]
-pub fn prefetch<T>(items: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: any address may be asked for.
-        #[allow(unsafe_code)]
-        unsafe {
-            _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().wrapping_add(at).cast());
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (items, at);
-}
-
 /// 32-bit numbers of a vector.
 const LANES: usize = 8;
 /// Those that are ranked together.

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use device::cpu::lanes::prefetch;
 use device::cpu::{Workers, grow, ranges, take};
 use shared::{ClientRow, InterestMode, Slot};
 
@@ -14,7 +13,7 @@ use super::stirs::{Look, NOWHERE, Stir};
 use super::views::{slot_of, word};
 use super::{CLIENTS_GRAIN, Input, Interest, Search};
 use crate::logic::squared_distance;
-use crate::tick::cpu::State;
+use crate::tick::cpu::{State, prefetch_item};
 use crate::tick::state::part;
 
 /// The clients of one part of the work.
@@ -116,8 +115,8 @@ impl Interest {
                     Look::Changed(pairs) => self.patch(client, counts[own], pairs, input),
                     Look::Everything => None,
                 };
-                prefetch(known, places(client));
-                prefetch(known, places(client) + 16);
+                prefetch_item(known, places(client));
+                prefetch_item(known, places(client) + 16);
                 let task = task.unwrap_or_else(|| Task::Look(self.sight(client, input)));
                 batch.push((client, task));
                 if batch.len() == BATCH {

@@ -1,11 +1,11 @@
 //! What most clients see: all entities near a single observer, fewer than they may see.
 
-use device::cpu::lanes::{Ball, Words, prefetch};
+use device::cpu::lanes::{Ball, Words};
 use shared::InterestMode;
 
 use super::gather::Viewpoint;
 use super::{Input, Interest};
-use crate::tick::cpu::Index;
+use crate::tick::cpu::{Index, prefetch_item};
 
 /// A client's observer, and where the entities near it are in the index.
 pub struct Sight {
@@ -27,9 +27,9 @@ impl Interest {
             let last = range.end.wrapping_sub(1);
             for line in [range.start, range.start + LINE, last] {
                 for axis in 0..self.dimensions {
-                    prefetch(index.positions(axis), line);
+                    prefetch_item(index.positions(axis), line);
                 }
-                prefetch(&self.words, line);
+                prefetch_item(&self.words, line);
             }
             let row = next
                 .next()

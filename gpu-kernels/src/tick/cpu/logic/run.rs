@@ -13,9 +13,8 @@ use super::pairs::{Pair, Pairs};
 use crate::logic::Scripts;
 use crate::notification::Notification;
 use crate::tick::cpu::emitted::Emitted;
-use crate::tick::cpu::{Index, State, TickCommands};
+use crate::tick::cpu::{Index, State, TickCommands, prefetch_item};
 use crate::tick::timed::TimedCommand;
-use device::cpu::lanes::prefetch;
 
 /// The world as commands see it.
 #[derive(Clone, Copy)]
@@ -32,11 +31,11 @@ impl Frozen<'_> {
         if n < commands.len() {
             let (command, words) = commands.with_all_words(n);
             let slot = command.entity.slot.index();
-            prefetch(words, command.word_start as usize);
-            prefetch(&self.state.rows, slot * self.state.columns);
-            prefetch(self.state.slots.generations(), slot);
-            prefetch(self.state.slots.states(), slot);
-            prefetch(self.state.slots.kinds(), slot);
+            prefetch_item(words, command.word_start as usize);
+            prefetch_item(&self.state.rows, slot * self.state.columns);
+            prefetch_item(self.state.slots.generations(), slot);
+            prefetch_item(self.state.slots.states(), slot);
+            prefetch_item(self.state.slots.kinds(), slot);
         }
     }
 }
