@@ -88,11 +88,13 @@ impl<T: Digits> RadixSorter<T> {
     ) {
         let n = lists.iter().map(|list| list.len()).sum();
         let parts = workers.parts(n);
-        grow(&mut self.counts, parts * digits);
-        let counts = &mut self.counts[..parts * digits];
-        let tasks = ranges(n, parts).zip(counts.chunks_exact_mut(digits));
+        // Counters of one digit fall into all sets of a cache, not into a few.
+        let stride = (digits.div_ceil(LINE) | 1) * LINE;
+        grow(&mut self.counts, parts * stride);
+        let counts = &mut self.counts[..parts * stride];
+        let tasks = ranges(n, parts).zip(counts.chunks_exact_mut(stride));
         workers.run(tasks.collect(), |(range, counts)| {
-            counts.fill(0);
+            counts[..digits].fill(0);
             for items in within(lists, range) {
                 for &item in items {
                     counts[digit_of(item)] += 1;
@@ -103,12 +105,12 @@ impl<T: Digits> RadixSorter<T> {
         for digit in 0..digits {
             note_start(next);
             for part in 0..parts {
-                let count = &mut counts[part * digits + digit];
+                let count = &mut counts[part * stride + digit];
                 next += std::mem::replace(count, next);
             }
         }
         let sorted = DisjointWriter::new(&mut self.items[..]);
-        let tasks = ranges(n, parts).zip(counts.chunks_exact_mut(digits));
+        let tasks = ranges(n, parts).zip(counts.chunks_exact_mut(stride));
         workers.run(tasks.collect(), |(range, cursors)| {
             for items in within(lists, range) {
                 for &item in items {
@@ -126,6 +128,9 @@ impl<T: Digits> RadixSorter<T> {
         });
     }
 }
+
+/// Counters in a line of the cache.
+const LINE: usize = 16;
 
 /// What lists, one behind the other, have in a range.
 fn within<'a, T>(lists: &'a [&'a [T]], range: Range<usize>) -> impl Iterator<Item = &'a [T]> + 'a {

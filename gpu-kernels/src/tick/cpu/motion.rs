@@ -111,11 +111,21 @@ impl Motion {
         let rule = &self.rule;
         workers.run(shares.collect(), |share| rule.run(share, columns, stamp));
 
-        out.slots.clear();
-        out.velocities.clear();
-        for departed in &self.parts[..count] {
-            out.slots.extend_from_slice(&departed.slots);
-            out.velocities.extend_from_slice(&departed.velocities);
+        let parts = &self.parts[..count];
+        let courses = parts.iter().map(|departed| departed.slots.len()).sum();
+        out.slots.resize(courses, 0);
+        out.velocities.resize(courses * rule.dimensions, 0);
+        let (mut slots, mut velocities) = (&mut out.slots[..], &mut out.velocities[..]);
+        let copies = parts.iter().map(|departed| {
+            let slots = take(&mut slots, departed.slots.len());
+            let velocities = take(&mut velocities, departed.velocities.len());
+            (departed, slots, velocities)
+        });
+        workers.run(copies.collect(), |(departed, slots, velocities)| {
+            slots.copy_from_slice(&departed.slots);
+            velocities.copy_from_slice(&departed.velocities);
+        });
+        for departed in parts {
             merge.mark_moved(departed.fresh);
             state.add(part::TRACKS, departed.hash);
         }
