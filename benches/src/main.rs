@@ -4,9 +4,9 @@ use benches::cli;
 use benches::counting::Counting;
 #[cfg(target_os = "linux")]
 use benches::transport::{bots, gateways::process};
-use client_bot::console::output::output;
-use client_bot::console::{self, run_program};
 use mimalloc::MiMalloc;
+use program::console::output::output;
+use program::console::{self, run_program};
 
 /// Packets and sessions come and go all the time, on many threads.
 #[global_allocator]

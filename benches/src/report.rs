@@ -21,7 +21,7 @@ pub mod statistics;
 use std::path::Path;
 
 use anyhow::Context;
-use client_bot::console::files;
+use program::console::files;
 use serde::{Deserialize, Serialize};
 
 pub use printer::Printer;

@@ -9,14 +9,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, Id, Parser};
+use program::console;
+use program::given;
 use shared::wire::control::TOKEN_BYTES_MAX;
 use shared::world::logic::Text;
 
 use crate::behaviour::BehaviourKind;
 use crate::conditions::Condition;
 use crate::connect::Trust;
-use crate::console;
-use crate::given;
 use crate::network::NetworkArguments;
 use crate::scrape::Source;
 use crate::stages::Stage;

@@ -10,6 +10,7 @@ use client_core::{
     Answer, Argument, CommandError, Ending, Event, Game, GameOptions, GivenCommand, Message,
     Region, Session, Step, TalkRequest, View,
 };
+use quic::race::sleep_until;
 use quinn::{Connection, RecvStream, SendStream, VarInt};
 use shared::wire::DecodeError;
 use shared::wire::control::{Close, Hello, Ticket};
@@ -18,7 +19,6 @@ use tokio::task::JoinSet;
 
 use crate::connect::{ClientError, ended, seeded};
 use crate::connector::{Connected, Connector};
-use crate::race::sleep_until;
 
 pub use client_core::EventHandler;
 

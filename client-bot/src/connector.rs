@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use client_core::{Handshake, Welcomed};
+use quic::Addresses;
 use quic::Turns;
+use quic::race;
 use quinn::{
     ClientConfig, Connecting, Connection, Endpoint, EndpointConfig, RecvStream, SendStream,
     TokioRuntime, VarInt,
@@ -13,9 +15,7 @@ use quinn::{
 use shared::wire::DecodeError;
 use shared::wire::control::{Close, Hello};
 
-use crate::addresses::Addresses;
 use crate::connect::{ClientError, Trust, addresses_of, client_config, ended};
-use crate::race;
 
 /// Endpoints from which to connect.
 #[derive(Clone)]

@@ -10,15 +10,15 @@ use client_core::{
     Argument, CommandError, Ending, Event, Game, GameOptions, GivenCommand, Layers, LossCode,
     PredicateTooLong, Region, Step, TalkRequest, View,
 };
+use quic::Addresses;
 use quic::proto::ClientConfig;
+use quic::race::Race;
 use quic::{Endpoint, Faults, Handle, Network, Socket, Turns};
 use shared::wire::control::{Close, Ticket};
 use shared::{CommandKind, EntityId, Tick};
 
-use crate::addresses::Addresses;
 use crate::connect::{ClientError, Trust, addresses_of, client_config, seeded};
 use crate::local::{self, LocalServer};
-use crate::race::Race;
 use driver::{Attempt, ConnectionState, Driver};
 
 mod driver;

@@ -9,13 +9,13 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use program::within::within;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::report::Figures;
 use crate::series::Sample;
 use crate::stages::Stage;
-use crate::within::within;
 
 /// What a worker's bots do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -142,7 +142,7 @@ impl Workers {
                     let newest = workers.last().map(|worker: &Lines| worker.from);
                     joined(newest.unwrap_or(listen), workers.len());
                 }
-                Err(error) => crate::say!("turned away: {error:#}; expected {VERSION}"),
+                Err(error) => program::say!("turned away: {error:#}; expected {VERSION}"),
             }
         }
         Ok(Workers(workers))

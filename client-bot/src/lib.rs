@@ -3,8 +3,6 @@
 //!
 //! | module | holds |
 //! | --- | --- |
-//! | [`addresses`] | where a server may be reached |
-//! | `race` | attempts to reach it there, of which the first wins |
 //! | [`carrier`] | a game's bytes over a connection |
 //! | [`connect`] | which server to trust, and why a connection ended |
 //! | [`game_client`] | a client for a game loop: [`client_core::Game`] and its connections |
@@ -12,7 +10,6 @@
 //! | [`named`] | commands and attributes by their names, as numbers |
 //! | [`bindings`] | what the generated bindings of a world stand on |
 //! | [`client`], [`connector`] | a client for tokio: the same [`client_core::Game`], and its connections |
-//! | [`within`] | a deadline for what has none |
 //! | [`behaviour`] | what bots do, one file each |
 //! | [`filter`] | what listening bots subscribe to |
 //! | [`swarm`] | many bots on a few threads |
@@ -20,11 +17,6 @@
 //! | [`network`] | options for a bad network on purpose |
 //! | [`report`] | figures, for people and as JSON |
 //! | [`conditions`] | figures at which a load test fails |
-//! | [`given`] | files that a person gives to a program |
-//! | [`printable`] | text of others, for terminals and logs |
-//! | [`console`] | output of programs |
-//! | [`signals`] | what ends them |
-//! | [`signing`] | tokens that a key signs |
 //! | [`cli`] | the command line of `myriad-bot` |
 //! | [`load`] | a load test from first to last |
 //! | [`stages`] | how many bots are in the world over time |
@@ -56,7 +48,6 @@
 #![cfg_attr(not(feature = "bots"), warn(missing_docs))]
 #![forbid(unsafe_code)]
 
-pub mod addresses;
 #[cfg(feature = "bots")]
 pub mod behaviour;
 pub mod bindings;
@@ -71,11 +62,8 @@ pub mod connect;
 #[cfg(feature = "tokio")]
 pub mod connector;
 #[cfg(feature = "bots")]
-pub mod console;
-#[cfg(feature = "bots")]
 pub mod filter;
 pub mod game_client;
-pub mod given;
 #[cfg(feature = "bots")]
 pub mod join;
 #[cfg(feature = "bots")]
@@ -86,8 +74,6 @@ pub mod named;
 pub mod network;
 #[cfg(feature = "bots")]
 pub mod page;
-pub mod printable;
-pub mod race;
 #[cfg(feature = "bots")]
 pub mod report;
 #[cfg(feature = "bots")]
@@ -97,18 +83,12 @@ pub mod scrape;
 #[cfg(feature = "bots")]
 pub mod series;
 #[cfg(feature = "bots")]
-pub mod signals;
-#[cfg(feature = "bots")]
-pub mod signing;
-#[cfg(feature = "bots")]
 pub mod stages;
 #[cfg(feature = "bots")]
 pub mod swarm;
 #[cfg(feature = "bots")]
 pub mod verify;
-pub mod within;
 
-pub use addresses::Addresses;
 #[cfg(feature = "bots")]
 pub use behaviour::BehaviourKind;
 #[cfg(feature = "tokio")]
@@ -125,6 +105,8 @@ pub use swarm::{Progress, Swarm, SwarmOptions};
 
 /// The client without I/O that this one is made of.
 pub use client_core;
+/// Where a server may be reached.
+pub use quic::Addresses;
 /// A bad network on purpose, for [`GameClient::set_faults`].
 pub use quic::{Faults, Network};
 /// The QUIC of [`Client::connection`].

@@ -4,23 +4,23 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+use program::console::{ProgressLine, leave_output_to_json, print_json};
+use program::printable::OneLine;
+use program::say;
+use program::signals::Endings;
 use shared::world::logic::Text;
 use shared::world::visibility::Visibility;
+use tokens::SigningKeys;
 
 use crate::behaviour::BehaviourKind;
 use crate::cli::{Arguments, cores, read_play, read_token, trust};
 use crate::connect::addresses_of;
-use crate::console::{ProgressLine, leave_output_to_json, print_json};
 use crate::join::{Coordinator, Load, Outcome, Workers};
 use crate::page;
-use crate::printable::OneLine;
 use crate::report::{SwarmReport, print_lines};
-use crate::say;
 use crate::scout::reach;
 use crate::scrape::Scraper;
 use crate::series::{self, Sample, Series};
-use crate::signals::Endings;
-use crate::signing::SigningKeys;
 use crate::stages::{self, Ramp, Stage};
 use crate::swarm::{Swarm, SwarmOptions};
 

@@ -1,8 +1,8 @@
 use std::process::ExitCode;
 
-use client_bot::console::run_program;
 use client_bot::{cli, load};
 use mimalloc::MiMalloc;
+use program::console::run_program;
 
 /// Packets and sessions come and go all the time, on many threads.
 #[global_allocator]

@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
+use program::say;
 use serde::{Deserialize, Serialize};
-
-use crate::say;
 
 /// What swarms counted, and how long things took: those of several machines add up.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -324,6 +323,6 @@ const BOTS_LATE_MS: f64 = 20.0;
 pub fn print_lines(lines: &[(String, String)]) {
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in lines {
-        say!("  {name:<width$}  {}", crate::printable::OneLine(value));
+        say!("  {name:<width$}  {}", program::printable::OneLine(value));
     }
 }

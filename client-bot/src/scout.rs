@@ -4,14 +4,14 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use quic::Addresses;
 use quic::proto::{ConnectionError, Incoming};
+use quic::race::Race;
 use quic::{Application, Endpoint, Event, Handle, Link, Load, Open, Turns};
 use shared::wire::control::Close;
 
-use crate::addresses::Addresses;
 use crate::connect::{ClientError, Trust, client_config, ended};
 use crate::game_client::Sockets;
-use crate::race::Race;
 
 /// The address that completes a handshake first. A single one is not tried. Where none answers
 /// in time, it is the first: a server may be about to start.

@@ -15,7 +15,9 @@ from common import ABOUT, LICENSES, PACKAGE, ROOT, TARGET, VERSION, copy, fresh,
 # Each after those that it uses: the order of publication.
 CRATES = {
     "shared": ("myriad-shared", "shared"),
+    "program": ("myriad-program", "shared/program"),
     "quic": ("myriad-quic", "shared/quic"),
+    "tokens": ("myriad-tokens", "shared/tokens"),
     "script": ("myriad-script", "gpu-kernels/script"),
     "client-core": ("myriad-client-core", "client-bot/core"),
     "client-bot": ("myriad-client", "client-bot"),

@@ -1,7 +1,7 @@
 use std::process::ExitCode;
 
-use client_bot::console::run_program;
 use mimalloc::MiMalloc;
+use program::console::run_program;
 use server::commands::cli;
 
 /// Packets and sessions come and go all the time, on many threads.

@@ -11,9 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use client_bot::addresses::Addresses;
 use client_bot::client_core::{Event, GameOptions, RetryOptions};
-use client_bot::{GameClient, Trust};
+use client_bot::{Addresses, GameClient, Trust};
 use shared::{EntityId, Tick};
 use tokio::time::sleep;
 

@@ -5,10 +5,10 @@ mod axis;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
-use client_bot::console::files;
 use plotters::coord::Shift;
 use plotters::element::ComposedElement;
 use plotters::prelude::*;
+use program::console::files;
 
 use axis::Span;
 pub use axis::{Axis, Scale};

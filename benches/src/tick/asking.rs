@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
-use client_bot::note;
 use gpu_kernels::{Backend, Frame};
+use program::note;
 use shared::world::field::FIELDS_MAX;
 use shared::world::mix::Random;
 use shared::{CommandKind, EntityId, Tick, WorldConfig};

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use anyhow::Context;
 use clap::Args;
-use client_bot::note;
 use gpu_kernels::{Frame, Stage};
+use program::note;
 use shared::world::mix::mix;
 use shared::{Tick, WorldConfig};
 

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
-use client_bot::note;
 use gpu_kernels::Frame;
+use program::note;
 use shared::world::mix::mix;
 use shared::{EntityId, Tick, WorldConfig};
 

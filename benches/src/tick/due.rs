@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
-use client_bot::note;
 use gpu_kernels::{Counts, Frame, TimedCommand};
+use program::note;
 use script::builtin;
 use shared::{EntityId, Tick, WorldConfig};
 

@@ -9,8 +9,8 @@ use std::io::Write;
 
 use anyhow::Context;
 use clap::Args;
-use client_bot::note;
 use gpu_kernels::Counts;
+use program::note;
 use shared::world::mix::mix;
 
 use super::backends::{BackendOptions, Candidate};

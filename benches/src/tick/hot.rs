@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
-use client_bot::note;
 use gpu_kernels::{Frame, TickOutput};
+use program::note;
 use script::builtin;
 use shared::{EntityId, Tick, WorldConfig};
 

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum, value_parser};
-use client_bot::note;
 use gpu_kernels::listen::{Listeners, Notice, Notices};
+use program::note;
 use shared::ClientRow;
 
 use crate::bench::Bench;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use clap::Args;
-use client_bot::note;
 use device::gpu::primitives::{self as kernels, Pairs};
+use program::note;
 use shared::world::mix::mix;
 
 use crate::bench::Bench;

@@ -8,8 +8,8 @@ use std::io::Write;
 
 use anyhow::Context;
 use clap::Args;
-use client_bot::note;
 use gpu_kernels::Stage;
+use program::note;
 
 use super::backends::{BackendName, BackendOptions, Candidate};
 use super::clients::ClientCounts;

@@ -15,7 +15,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use client_bot::note;
+use program::note;
 
 use super::moves::Moves;
 use crate::bench::Bench;

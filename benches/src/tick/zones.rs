@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
-use client_bot::note;
 use gpu_kernels::{Backend, Frame, TickOutput};
+use program::note;
 use script::builtin;
 use script::logic::with_logic;
 use shared::world::logic::Text;

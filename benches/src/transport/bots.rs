@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
-use client_bot::note;
 use client_bot::report::SwarmReport;
-use client_bot::say;
 use client_bot::{BehaviourKind, Swarm, SwarmOptions, Trust};
 use platform::metrics::machine;
+use program::note;
+use program::say;
 
 /// The hidden subcommand.
 pub const NAME: &str = "bots";

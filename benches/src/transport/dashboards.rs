@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use clap::{Args, value_parser};
-use client_bot::note;
 use client_bot::{BehaviourKind, SwarmOptions};
 use platform::metrics::stats::Figures;
+use program::note;
 use server::commands::demo::world::demo_world;
 use server::host::WebServing;
 use server::{Server, ServerOptions};

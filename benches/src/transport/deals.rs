@@ -21,9 +21,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use clap::{Args, value_parser};
-use client_bot::note;
 use durability::level::Level;
 use platform::metrics::steps::Step;
+use program::note;
 use server::host::DataOptions;
 use server::{Server, ServerOptions};
 use tick::backend::BackendOptions;

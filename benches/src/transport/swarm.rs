@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::{Args, value_parser};
-use client_bot::note;
 use client_bot::report::SwarmReport;
 use client_bot::{BehaviourKind, SwarmOptions};
 use platform::metrics::machine;
 use platform::metrics::stats::Figures;
 use platform::metrics::steps::Step;
+use program::note;
 use server::commands::demo::world::demo_world;
 use server::{Server, ServerOptions};
 use tick::backend::BackendOptions;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::c_char;
 
 use client_bot::client_core::{GameOptions, RetryOptions};
-use client_bot::connect::{addresses_of, host_of};
+use client_bot::connect::{ClientError, addresses_of, host_of};
 use client_bot::{GameClient, Network, Trust};
 
 use crate::clients::{self, Client, MyriadClient, add, remove, with};
@@ -109,7 +109,7 @@ unsafe fn connect(options: &MyriadOptions) -> Result<GameClient, Failure> {
 /// As `myriad_connect`.
 unsafe fn trust(options: &MyriadOptions) -> Result<Trust, Failure> {
     if let Some(digits) = unsafe { optional_text(options.fingerprint, "the fingerprint") }? {
-        return Ok(Trust::with_fingerprint(digits)?);
+        return Ok(Trust::with_fingerprint(digits).map_err(ClientError::from)?);
     }
     if let Some(path) = unsafe { optional_text(options.authority, "the authority's path") }? {
         return Ok(Trust::Authority(path.into()));

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use client_bot::client_core::CommandError;
-use client_bot::connect::ClientError;
+use client_bot::connect::{ClientError, TrustError};
 use client_bot::named::NamedError;
 use thiserror::Error;
 
@@ -69,7 +69,7 @@ impl Failure {
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Failure {
         match error {
-            ClientError::Fingerprint => Failure::Argument(error.to_string()),
+            ClientError::Trust(TrustError::Fingerprint) => Failure::Argument(error.to_string()),
             error => Failure::Connection(error.to_string()),
         }
     }

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use client_core::{Ending, Game, LossCode};
 use quic::proto::{ConnectionError, Incoming};
+use quic::race::Race;
 use quic::{Application, Event as Arrival, Handle, Link, Load, Open};
 
 use crate::carrier;
 use crate::connect::ending;
-use crate::race::Race;
 
 /// The number of an attempt to connect, which no other has.
 pub type Attempt = u32;

@@ -6,10 +6,10 @@ use std::num::NonZeroUsize;
 use quic::Network;
 use shared::world::logic::Text;
 use shared::world::visibility::Visibility;
+use tokens::SigningKeys;
 
 use crate::behaviour::BehaviourKind;
 use crate::connect::Trust;
-use crate::signing::SigningKeys;
 
 /// The options of a swarm, and its server.
 #[derive(Clone, Debug)]

@@ -13,12 +13,12 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use client_bot::given;
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::jwk::{Jwk, KeyOperations, PublicKeyUse};
 use jsonwebtoken::{
     Algorithm, AlgorithmFamily, DecodingKey, Header, Validation, decode, decode_header,
 };
+use program::given;
 use serde::Deserialize;
 use world_file::{Format, plain};
 

@@ -13,7 +13,7 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use client_bot::given;
+use program::given;
 use ring::digest;
 
 use super::authenticator::UnixTime;

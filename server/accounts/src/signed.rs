@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use anyhow::Result;
-use client_bot::signing::{SigningKeys, Unsigned};
 use serde::{Deserialize, Serialize};
 use shared::Name;
+use tokens::{SigningKeys, Unsigned};
 
 use super::authenticator::{Authenticator, Credentials, Rejection, UnixTime};
 use super::identity::{Account, Identity};

@@ -4,8 +4,8 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use client_bot::race;
 use platform::reach::look_up;
+use quic::race;
 use quinn::{ClientConfig, Connection, Endpoint};
 use tokio::time::timeout;
 

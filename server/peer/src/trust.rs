@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use client_bot::Trust;
-use client_bot::connect::verifier;
-use client_bot::given;
 use platform::private;
 use platform::renewal::{Renewals, Shared};
+use program::given;
+use quic::trust::{Trust, verifier};
 use quinn::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn::{ClientConfig, ServerConfig, TransportConfig, VarInt};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};

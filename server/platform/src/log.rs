@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
-use client_bot::console;
+use program::console;
 use tracing::callsite::Identifier;
 use tracing::{Event, Metadata, Subscriber, error, warn};
 use tracing_subscriber::Layer;

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
-use client_bot::Addresses;
-use client_bot::race;
+use quic::Addresses;
+use quic::race;
 use tokio::net::TcpStream;
 
 /// The addresses of HOST:PORT, in the order in which to try them.

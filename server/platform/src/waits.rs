@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use client_bot::console::flush_errors;
+use program::console::flush_errors;
 use thiserror::Error;
 use tracing::{error, info, warn};
 
@@ -93,7 +93,7 @@ impl StopDeadline {
             };
             error!("the server ends before its stop is complete: it still waits for {hangs}");
             flush_errors();
-            client_bot::signals::exit(1);
+            program::signals::exit(1);
         };
         // Without it, a stop may take longer.
         let _ = thread::Builder::new().name(THREAD.to_owned()).spawn(watch);

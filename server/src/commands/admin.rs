@@ -8,10 +8,10 @@ use accounts::identity::Account;
 use accounts::network::Network;
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, Subcommand};
-use client_bot::printable::OneLine;
-use client_bot::say;
 use console::admin::port::ask;
 use console::admin::request::{Client, ListedClient, Request, Response};
+use program::printable::OneLine;
+use program::say;
 
 use super::arguments::span;
 

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
 use client_bot::connect::fingerprint;
-use client_bot::note;
+use program::note;
 use rustls::pki_types::CertificateDer;
 use shared::WorldConfig;
 use shared::wire::close::{UPDATE_URL_BYTES_MAX, is_update_url};

@@ -9,8 +9,6 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::cli::threads;
 use client_bot::connect::resolve;
-use client_bot::say;
-use client_bot::signals::Endings;
 use durability::backup::{self, Retention, Shipped};
 #[cfg(feature = "s3")]
 use durability::bucket::Bucket;
@@ -23,6 +21,8 @@ use durability::recovered::Stored;
 use host::version;
 use platform::metrics::port::{self, Shown};
 use platform::metrics::table;
+use program::say;
+use program::signals::Endings;
 use tick::backend::BackendOptions;
 use tracing::error;
 

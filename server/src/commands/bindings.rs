@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use bindings::{Language, World, generate};
 use clap::Args;
-use client_bot::say;
+use program::say;
 
 use super::game;
 

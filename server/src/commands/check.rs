@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
-use client_bot::say;
+use program::say;
 use world_file::Reader;
 
 use super::warnings;

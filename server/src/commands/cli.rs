@@ -3,9 +3,9 @@
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 use client_bot::cli::{matches, with_variables};
-use client_bot::console;
 use host::version;
 use platform::log::{self, LogFormat};
+use program::console;
 
 use super::admin::{self, AdminArguments};
 use super::backup::{self, BackupArguments, RestoreArguments};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use client_bot::say;
 use platform::metrics::{machine, memory};
+use program::say;
 use quic::socket::BUFFER_BYTES;
 use shared::WorldConfig;
 use testkit::parity::RandomWorlds;

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::cli::threads;
-use client_bot::console::files::finish;
-use client_bot::console::output::output;
 use console::export::{Entities, json};
 use durability::recovery::open;
 use platform::private;
+use program::console::files::finish;
+use program::console::output::output;
 use tick::backend::BackendOptions;
 
 use super::persistent::recover;

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::cli::threads;
-use client_bot::say;
 use durability::characters::{CharacterStore, Texts};
 use durability::checkpoint;
 use durability::folder::DataFolder;
 use durability::recovered::Stored;
 use durability::recovery::open;
+use program::say;
 use tick::backend::BackendOptions;
 
 use super::persistent::recover;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use client_bot::say;
+use program::say;
 use shared::wire::layers::LayerKind;
 use world_file::maps::{self, Map, ObjectsAs};
 

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use client_bot::cli::threads;
-use client_bot::say;
 use durability::characters::{CharacterStore, Texts};
 use durability::checkpoint;
 use durability::folder::DataFolder;
 use durability::recovery::{self, genesis};
 use host::world_data::check_may_begin;
 use host::{Begin, DataOptions};
+use program::say;
 use tick::backend::BackendOptions;
 
 use super::arguments::{default_world, world_at};

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use client_bot::printable::Lines;
-use client_bot::say;
 use durability::disk::{Disk, Folder};
 use durability::log::{Log, LogError};
 use durability::recovery;
 use durability::recovery::open;
 use durability::roster::{Roster, RowState};
 use durability::{checkpoint, segment};
+use program::printable::Lines;
+use program::say;
 
 use super::persistent::size_text;
 

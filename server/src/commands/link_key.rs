@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use client_bot::say;
 use peer::trust::LinkKey;
+use program::say;
 
 #[derive(Debug, Args)]
 pub struct LinkKeyArguments {

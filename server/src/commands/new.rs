@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use client_bot::say;
+use program::say;
 
 use super::logic::new::write_new;
 

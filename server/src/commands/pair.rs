@@ -5,7 +5,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use client_bot::signals::Endings;
 use durability::checkpoint;
 use durability::disk::Folder;
 use durability::epoch::Epoch;
@@ -13,6 +12,7 @@ use durability::folder::DataFolder;
 use durability::role::{Role, Standing};
 use host::following::Follow;
 use host::{Begin, Server, ServerOptions};
+use program::signals::Endings;
 use standby::lease::etcd::Known;
 use standby::lease::renewal::{Contender, LeaseOptions};
 use tracing::{info, warn};

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use client_bot::say;
 use console::admin::port::ask;
 use console::admin::request::{Request, Response};
 use host::following::promote_folder;
+use program::say;
 
 use super::follow::CONTROL;
 

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::{Args, Command};
 use clap_complete::Shell;
-use client_bot::console::files::sync;
-use client_bot::console::output::output;
+use program::console::files::sync;
+use program::console::output::output;
 
 #[derive(Debug, Args)]
 pub struct CompletionsArguments {

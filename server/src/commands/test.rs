@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use client_bot::say;
+use program::say;
 use tick::backend::BackendOptions;
 
 use super::arguments::seconds;

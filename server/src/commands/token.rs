@@ -9,7 +9,7 @@ use accounts::names;
 use accounts::signed::{Claims, SignedTokens};
 use anyhow::{Context, Result};
 use clap::Args;
-use client_bot::say;
+use program::say;
 use shared::Name;
 
 use super::arguments::span;

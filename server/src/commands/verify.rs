@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use client_bot::printable::Lines;
-use client_bot::say;
 use durability::characters;
 use durability::checkpoint;
 use durability::disk::Folder;
 use durability::log::{self, Log};
 use durability::recovery;
 use durability::recovery::open;
+use program::printable::Lines;
+use program::say;
 
 #[derive(Debug, Args)]
 pub struct VerifyArguments {

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use client_bot::say;
+use program::say;
 use script::diagnostic::draw_warnings;
 use script::lint;
 use world_file::Checked;

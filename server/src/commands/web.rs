@@ -8,8 +8,8 @@ use anyhow::Result;
 use clap::Args;
 use client_bot::cli::{read_tokens, token};
 use client_bot::connect::resolve;
-use client_bot::say;
 use platform::renewal::{Renewals, Shared};
+use program::say;
 
 use host::{Server, WebServing};
 

@@ -11,7 +11,6 @@ const DATES: &[(&str, &str)] = &[
         "benches/src/report/machine.rs",
         "when something was measured",
     ),
-    ("client-bot/src/signing.rs", "when the tokens of bots end"),
     (
         "gpu-kernels/world-file/src/folder.rs",
         "dates of files, which say whether they have changed",
@@ -57,6 +56,7 @@ const DATES: &[(&str, &str)] = &[
         "server/transport/src/steady.rs",
         "a type of the transport, without the time of day",
     ),
+    ("shared/tokens/src/lib.rs", "when the tokens of bots end"),
 ];
 
 #[test]

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use client_bot::connect::fingerprint;
-use client_bot::given;
 use platform::renewal::{Renewals, Shared};
 use platform::taken;
+use program::given;
 use quic::proto::crypto::rustls::QuicServerConfig;
 use quic::proto::{AckFrequencyConfig, ServerConfig, TransportConfig, VarInt};
+use quic::trust::fingerprint;
 use quic::{DATAGRAM_BUFFER_BYTES, ThinFlowConfig, Turns, WebOptions};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};

@@ -17,6 +17,9 @@
 //! | [`faults`] | a bad network on purpose, by a seed or a trace |
 //! | [`steering`] | which endpoint of a shared port a packet is for |
 //! | [`drops`] | packets that the system dropped |
+//! | [`addresses`] | where a server may be reached |
+//! | [`race`] | attempts to reach it there, of which the first wins |
+//! | [`trust`] | which server certificates to accept |
 //! | [`congestion`] | limits of a thin flow |
 //! | `handle` | which connection |
 //! | `relay` | a bad network between other programs; with the feature `relay` |
@@ -32,6 +35,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod addresses;
 pub mod congestion;
 pub mod drops;
 pub mod endpoint;
@@ -39,6 +43,7 @@ pub mod faults;
 mod handle;
 pub mod link;
 mod prefetch;
+pub mod race;
 pub mod rejection;
 #[cfg(feature = "relay")]
 pub mod relay;
@@ -47,9 +52,11 @@ pub mod socket;
 pub mod steering;
 pub mod streams;
 mod table;
+pub mod trust;
 #[cfg_attr(not(feature = "web"), path = "web/absent.rs")]
 pub mod web;
 
+pub use addresses::Addresses;
 pub use congestion::{ThinFlowConfig, Turns};
 pub use drops::Drops;
 pub use endpoint::{Application, Endpoint, Event, Load, Open, Wait};

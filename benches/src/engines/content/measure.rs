@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use client_bot::note;
 use gpu_kernels::content::{Batch, Subscriptions};
+use program::note;
 use shared::predicate::Predicate;
 
 use super::baselines::ATTRIBUTES_MAX;

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use client_bot::note;
 use engines::events::{EventSet, HeapSet, Model, Parallel, Progress, Sequential};
+use program::note;
 
 use super::calendar::CalendarQueue;
 use super::options::{BackendName, Options};

@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use client_bot::note;
+use program::note;
 
 use super::NAME;
 use super::options::Options;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use client_bot::note;
 use gpu_kernels::{Frame, Observer, ObserverChange, Target, TickOutput};
+use program::note;
 use script::builtin;
 use shared::world::mix::{Random, mix};
 use shared::{ClientRow, EntityId, Fixed, Tick, WorldConfig};

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use client_bot::note;
 use durability::level::Level;
+use program::note;
 use server::offline;
 use shared::WorldConfig;
 use tick::tick_loop::FanOutMode;

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use client_bot::note;
 use durability::level::Level;
 use platform::metrics::steps::Step;
+use program::note;
 use server::offline;
 use shared::WorldConfig;
 use tick::tick_loop::FanOutMode;

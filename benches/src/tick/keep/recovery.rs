@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use client_bot::note;
 use durability::annotations::Annotations;
 use durability::disk::Folder;
 use durability::level::Level;
@@ -14,6 +13,7 @@ use durability::recovered::Recovered;
 use durability::recovery::{self, Replay};
 use durability::worker::Boundary;
 use gpu_kernels::{Frame, Stage, StateHash};
+use program::note;
 use shared::{Tick, WorldConfig};
 use tick::tick_loop::PersistentWorld;
 

@@ -2,9 +2,9 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use client_bot::note;
 use gpu_kernels::CpuBackend;
 use gpu_kernels::logic::{Engine, Scripts};
+use program::note;
 use script::native::Native;
 use script::{Logic, builtin};
 use shared::WorldConfig;

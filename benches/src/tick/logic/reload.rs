@@ -3,8 +3,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use client_bot::note;
 use gpu_kernels::logic::{CompiledLogic, LogicCompiler};
+use program::note;
 use script::logic::{compile_with, with_logic};
 use shared::WorldConfig;
 use shared::world::logic::{LogicConfig, Text};

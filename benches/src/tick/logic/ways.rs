@@ -1,8 +1,8 @@
 use std::time::Instant;
 
 use anyhow::ensure;
-use client_bot::note;
 use gpu_kernels::logic::{Engine, Scripts};
+use program::note;
 use script::arith::Random;
 use script::interpreter::{Effects, Interpreter, Invocation, Outgoing};
 use script::native::{Call, Host, Thread, View};

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use clap::{ArgMatches, Args, FromArgMatches};
-use client_bot::say;
 use gateway::host_link::HostOptions;
 use peer::trust::LinkKey;
 use platform::metrics::machine;
+use program::say;
 use server::ServerOptions;
 use server::host::gateway_server::Gateway;
 

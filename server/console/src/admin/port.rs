@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use client_bot::within::within;
 use platform::waits::Wait;
+use program::within::within;
 use tracing::warn;
 use world_file::{Format, plain};
 

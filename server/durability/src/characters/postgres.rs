@@ -10,11 +10,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use client_bot::Addresses;
 use platform::reach;
 use platform::runtime::{Runtime, runtime};
 use platform::tls::trust_the_system;
 use platform::waits::Wait;
+use quic::Addresses;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 use tokio_postgres::config::{Host, SslMode};

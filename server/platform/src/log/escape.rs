@@ -7,7 +7,7 @@
 
 use std::fmt::{self, Debug};
 
-use client_bot::printable::{OneLine, Quoted, is_seen};
+use program::printable::{OneLine, Quoted, is_seen};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::field::RecordFields;

@@ -3,8 +3,8 @@
 
 use std::io::{self, Write};
 
-use client_bot::console::queue::{LineQueue, Weight};
-use client_bot::console::{self, Severity};
+use program::console::queue::{LineQueue, Weight};
+use program::console::{self, Severity};
 use serde_json::json;
 use tracing::Metadata;
 use tracing_subscriber::fmt::MakeWriter;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use client_bot::SwarmReport;
 use client_bot::report::print_lines;
-use client_bot::say;
 use platform::metrics::stats::{Figures, counts_text};
+use program::say;
 use serde::Serialize;
 
 /// The measurements of a demo: the last line of `--json`.

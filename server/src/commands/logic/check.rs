@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use client_bot::say;
 use platform::metrics::stats::counts_text;
+use program::say;
 use script::{Command, Logic};
 use shared::{Hook, WorldConfig};
 use testkit::trial;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use client_bot::say;
+use program::say;
 use script::ir::{Code, Inst};
 use script::{Command, Logic};
 use shared::world::edit::EDIT_KIND;

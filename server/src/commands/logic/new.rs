@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use client_bot::console::files::sync;
-use client_bot::say;
+use program::console::files::sync;
+use program::say;
 use script::{Logic, Problem, builtin};
 use shared::Schema;
 use shared::world::attribute::{Attribute, AttributeType, MergeRule};

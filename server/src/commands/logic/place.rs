@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use client_bot::say;
+use program::say;
 use world_file::Checked;
 use world_file::Reader;
 

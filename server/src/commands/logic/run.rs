@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail, ensure};
 use clap::Args;
-use client_bot::say;
+use program::say;
 use script::arith::Random;
 use script::interpreter::{Interpreter, Invocation, NoEffect, Space};
 use script::watched::Watched;

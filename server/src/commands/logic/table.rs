@@ -1,6 +1,6 @@
 //! Columns of text.
 
-use client_bot::say;
+use program::say;
 
 /// Prints rows, with the columns aligned.
 pub fn print<const N: usize>(rows: &[[String; N]]) {

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
-use client_bot::say;
 use gpu_kernels::tick::still::StillWorld;
 use gpu_kernels::{Backend, Frame, SlotState, Snapshot};
+use program::say;
 use script::arith::Random;
 use script::diagnostic::draw;
 use script::interpreter::{Interpreter, Invocation, World};

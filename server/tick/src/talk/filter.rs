@@ -4,8 +4,8 @@ use std::path::Path;
 
 use aho_corasick::AhoCorasick;
 use anyhow::{Context, Result, bail};
-use client_bot::given;
 use platform::renewal::Shared;
+use program::given;
 use shared::{Name, Text};
 
 use folded::{Folded, is_joined};

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use a_tree::{ATree, AttributeDefinition};
 use anyhow::anyhow;
-use client_bot::note;
 use gpu_kernels::content::compile::{Condition, ConditionKind};
 use gpu_kernels::content::{Batch, Subscriptions};
+use program::note;
 
 use crate::engines::content::subject::{Checksum, Subject};
 

@@ -97,7 +97,7 @@ where
 
 /// Waits until a time; for ever, if there is none.
 #[cfg(feature = "tokio")]
-pub(crate) async fn sleep_until(due: Option<Instant>) {
+pub async fn sleep_until(due: Option<Instant>) {
     match due {
         Some(due) => tokio::time::sleep_until(due.into()).await,
         None => std::future::pending().await,

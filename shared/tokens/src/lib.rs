@@ -3,6 +3,8 @@
 //!
 //! Servers check them, and swarms issue one to each of their bots.
 
+#![forbid(unsafe_code)]
+
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +13,9 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result, bail};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use program::given;
 use ring::hmac;
 use serde::Serialize;
-
-use crate::given;
 
 /// The keys of signed tokens: the first one signs, and tokens of all are good.
 #[derive(Clone)]

@@ -46,14 +46,14 @@ impl Addresses {
     }
 
     /// Tries one of these addresses first from now on, as it was reached.
-    pub(crate) fn prefer(&mut self, reached: SocketAddr) {
+    pub fn prefer(&mut self, reached: SocketAddr) {
         if let Some(at) = self.0.iter().position(|&address| address == reached) {
             self.0[..=at].rotate_right(1);
         }
     }
 
     /// Tries one of these addresses last from now on, as its server has turned the client away.
-    pub(crate) fn defer(&mut self, refused: SocketAddr) {
+    pub fn defer(&mut self, refused: SocketAddr) {
         if let Some(at) = self.0.iter().position(|&address| address == refused) {
             self.0[at..].rotate_left(1);
         }
