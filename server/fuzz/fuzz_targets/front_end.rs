@@ -32,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
     while let Some((&length, behind)) = rest.split_first_chunk() {
         let length = usize::from(u16::from_le_bytes(length));
         let (feed, next) = behind.split_at(length.min(behind.len()));
-        let Ok(feed) = reader.read(feed) else {
+        let Ok(feed) = reader.read(&workers, feed) else {
             return;
         };
         let output = &feed.publication.output;

@@ -31,6 +31,7 @@ fuzz_target!(|data: &[u8]| {
         servers: vec![],
         reasons: vec![],
         layers: vec![],
+        editable: vec![],
         doors: vec![],
         rankings: vec![],
         planes: Default::default(),
