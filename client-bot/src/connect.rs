@@ -98,7 +98,7 @@ pub enum ClientError {
     /// What is trusted can't be used.
     #[error("cannot set up TLS: {0}")]
     Tls(String),
-    /// Nothing can be trusted in this way.
+    /// The server's certificate can't be checked in this way.
     #[error(transparent)]
     Trust(#[from] TrustError),
     /// The connection can't begin.

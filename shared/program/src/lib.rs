@@ -1,4 +1,4 @@
-//! What programs have besides their work, and the libraries that they are made of.
+//! Output of programs, signals that end them, files that people give them, texts of others.
 //!
 //! | module | holds |
 //! | --- | --- |

@@ -42,7 +42,7 @@ impl Trust {
     }
 }
 
-/// Trust that can't be.
+/// Why certificates can't be checked in this way.
 #[derive(Debug, Error)]
 pub enum TrustError {
     /// A text that should be a fingerprint is none.
