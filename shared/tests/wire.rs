@@ -16,7 +16,9 @@ use shared::wire::control::{
     TOKEN_BYTES_MAX, WELCOME_BYTES_MAX, Welcome,
 };
 use shared::wire::movement::{Header, Movement, MovementCodec, PARTS_MAX, nearest_sequence};
-use shared::wire::request::{Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader};
+use shared::wire::request::{
+    Answer, REQUEST_BYTES_MAX, Request, RequestBody, RequestReader, TEXTS_MAX,
+};
 use shared::wire::stream::{Message, StreamCodec};
 use shared::wire::{
     DATAGRAM_BYTES_MAX, DecodeError, PROTOCOL_VERSION, RARE_VERSION, codec, length,
@@ -200,6 +202,38 @@ fn a_rare_message_that_is_unknown_is_refused() {
         found: 15,
     };
     assert_eq!(refused, Err(expected));
+}
+
+#[test]
+fn more_texts_than_a_request_may_ask_for_are_refused() {
+    let codec = StreamCodec::new(&schemas()[0]);
+    let decoded = |texts: usize| {
+        let mut writer = BitWriter::default();
+        codec.begin(&mut writer, Tick(5));
+        // A rare message, its number, the request, how many; then each without a text.
+        for (value, bits) in [(12, 4), (2, 4), (7, 32), (texts as u64, 6)] {
+            writer.put(value, bits);
+        }
+        for handle in 0..texts as u64 {
+            writer.put(handle, 32);
+            writer.put(0, 8);
+        }
+        let mut bytes = vec![];
+        codec.finish(&mut writer, &mut bytes);
+        let (_, frame) = length::split(&bytes, bytes.len()).unwrap().unwrap();
+        codec.decode(frame, Tick(5))
+    };
+    let most = decoded(TEXTS_MAX).expect("a frame");
+    let is_whole = |message: &Message| match message {
+        Message::Texts { texts, .. } => texts.len() == TEXTS_MAX,
+        _ => false,
+    };
+    assert!(matches!(&most.messages[..], [one] if is_whole(one)));
+    let expected = DecodeError::OutOfRange {
+        what: "the number of texts",
+        found: TEXTS_MAX as u64 + 1,
+    };
+    assert_eq!(decoded(TEXTS_MAX + 1), Err(expected));
 }
 
 #[test]

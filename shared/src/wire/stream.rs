@@ -564,6 +564,12 @@ fn read_answer(reader: &mut BitReader<'_>) -> Result<Answer, DecodeError> {
 fn read_texts(reader: &mut BitReader<'_>) -> Result<Message, DecodeError> {
     let request = reader.get_as(32)?;
     let count = reader.get(TEXTS_BITS)?;
+    if count > TEXTS_MAX as u64 {
+        return Err(DecodeError::OutOfRange {
+            what: "the number of texts",
+            found: count,
+        });
+    }
     let texts = (0..count).map(|_| {
         let handle = TextHandle(reader.get_as::<u32>(32)?.cast_signed());
         let bytes = read_bytes(reader, TEXT_LENGTH_BITS)?;
