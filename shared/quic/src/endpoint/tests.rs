@@ -2,17 +2,15 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use quinn_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
 use quinn_proto::{EcnCodepoint, TransportConfig};
-use rustls::RootCertStore;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
-use rustls::{DigitallySignedStruct, SignatureScheme};
 
 use super::*;
 use crate::congestion::ThinFlowConfig;
 use crate::faults::Faults;
 use crate::handle::Handle;
+use crate::trust::{Trust, verifier};
 
 struct Silent;
 
@@ -235,12 +233,13 @@ fn receive(socket: &mut Socket) -> Vec<Packet> {
 
 fn connect(endpoint: &mut Endpoint<()>, server: SocketAddr, now: Instant) -> Handle {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut tls = rustls::ClientConfig::builder_with_provider(provider)
+    let trust = verifier(&Trust::AnyCertificate, provider.clone()).unwrap();
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])
         .unwrap()
-        .with_root_certificates(RootCertStore::empty())
+        .dangerous()
+        .with_custom_certificate_verifier(trust)
         .with_no_client_auth();
-    tls.dangerous().set_certificate_verifier(Arc::new(Anyone));
     let tls = QuicClientConfig::try_from(tls).unwrap();
     let mut config = ClientConfig::new(Arc::new(tls));
     let mut transport = TransportConfig::default();
@@ -276,45 +275,6 @@ struct Certificate(Arc<CertifiedKey>);
 impl ResolvesServerCert for Certificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.0.clone())
-    }
-}
-
-/// Trusts every server.
-#[derive(Debug)]
-struct Anyone;
-
-impl ServerCertVerifier for Anyone {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        vec![SignatureScheme::ED25519]
     }
 }
 
