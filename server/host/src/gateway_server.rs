@@ -11,6 +11,7 @@ use frontend::servers::OtherServers;
 use frontend::shard_channels::ShardChannels;
 use gateway::gateway_loop::{FirstWorld, GatewayLoop, Parts, first_world};
 use gateway::host_link::{HostLink, HostOptions};
+use platform::http::HttpPort;
 use platform::renewal::Renewals;
 use rustls::pki_types::CertificateDer;
 
@@ -21,6 +22,7 @@ use super::{ServerOptions, show_metrics, start_guard, web};
 pub struct Gateway {
     address: SocketAddr,
     page: Option<(SocketAddr, bool)>,
+    page_port: Option<HttpPort>,
     metrics: Option<SocketAddr>,
     certificate: CertificateDer<'static>,
     is_open: Arc<AtomicBool>,
@@ -61,9 +63,8 @@ impl Gateway {
             ..
         } = frontend;
         let page_address = page.as_ref().map(|page| (page.address, page.tls.is_some()));
-        if let Some(page) = page {
-            web::serve_site(&options, page, address.port(), None, stop.clone())?;
-        }
+        let page_port = page.map(|page| web::serve_site(&options, page, address.port(), None));
+        let page_port = page_port.transpose()?;
         let gateway = GatewayLoop::new(Parts {
             first,
             workers: Workers::new(options.threads)?,
@@ -81,6 +82,7 @@ impl Gateway {
         Ok(Some(Gateway {
             address,
             page: page_address,
+            page_port,
             metrics,
             certificate,
             is_open,
@@ -136,6 +138,7 @@ impl Gateway {
 
     fn end(&mut self) -> Result<()> {
         self.stop.store(true, Ordering::Relaxed);
+        self.page_port.take();
         let ended = match self.thread.take() {
             Some(thread) => match thread.join() {
                 Ok(result) => result,

@@ -36,6 +36,7 @@ use gateway::port::GatewayPort;
 use gpu_kernels::listen::Listeners;
 use peer::trust::LinkKey;
 use platform::audit::{Audit, Entry};
+use platform::http::HttpPort;
 use platform::log::script_lines::ScriptLines;
 use platform::metrics::machine;
 use platform::metrics::port::{self as metrics_port, Readiness};
@@ -86,6 +87,7 @@ pub struct Server {
     address: SocketAddr,
     /// Where the page for browsers is, and whether by https.
     page: Option<(SocketAddr, bool)>,
+    page_port: Option<HttpPort>,
     metrics: Option<SocketAddr>,
     certificate: CertificateDer<'static>,
     backend: &'static str,
@@ -366,6 +368,7 @@ impl Server {
         let window = page.is_some().then(SharedWindow::new);
         let script_lines = page.is_some().then(ScriptLines::default);
         let page_address = page.as_ref().map(|page| (page.address, page.tls.is_some()));
+        let mut page_port = None;
         if let (Some(page), Some(window), Some(lines)) = (page, &window, &script_lines) {
             let dashboard = DashboardSources {
                 window: window.clone(),
@@ -374,7 +377,8 @@ impl Server {
                 desk,
                 stop: stop.clone(),
             };
-            web::serve(&options, page, address.port(), backend, dashboard)?;
+            let served = web::serve(&options, page, address.port(), backend, dashboard)?;
+            page_port = Some(served);
         }
         let mut tick_loop = TickLoop::new(Parts {
             config: options.world,
@@ -421,6 +425,7 @@ impl Server {
         Ok(Server {
             address,
             page: page_address,
+            page_port,
             metrics,
             certificate,
             backend,
@@ -542,6 +547,8 @@ impl Server {
     /// Ends the world. Returns the shards if they are to be held.
     fn end_world(&mut self) -> Result<Option<HeldShards>> {
         self.stop.store(true, Ordering::Relaxed);
+        // Requests wait for the next world, if there is one.
+        self.page_port.take();
         match self.tick_thread.take() {
             Some(thread) => match thread.join() {
                 Ok(result) => result,

@@ -11,6 +11,7 @@ use console::web::dashboard::{self, Dashboard, watch};
 use console::web::page::GamePage;
 use console::web::site::WebSite;
 use frontend::mirror::SharedMirror;
+use platform::http::HttpPort;
 use platform::log::script_lines::ScriptLines;
 use platform::metrics::window::SharedWindow;
 
@@ -26,27 +27,25 @@ pub struct DashboardSources {
     pub stop: Arc<AtomicBool>,
 }
 
-/// Serves both until the server has ended. `port` is the server's own UDP port.
+/// Serves both until the port is dropped. `port` is the server's own UDP port.
 pub fn serve(
     options: &ServerOptions,
     page: Bound,
     port: u16,
     backend: &'static str,
     sources: DashboardSources,
-) -> Result<()> {
-    let stop = sources.stop.clone();
+) -> Result<HttpPort> {
     let dashboard = start_dashboard(options, page.address, backend, sources)?;
-    serve_site(options, page, port, Some(dashboard), stop)
+    serve_site(options, page, port, Some(dashboard))
 }
 
-/// Serves the page until `stop`, and the dashboard if there is one.
+/// Serves the page, and the dashboard if there is one.
 pub fn serve_site(
     options: &ServerOptions,
     page: Bound,
     port: u16,
     dashboard: Option<Arc<Dashboard>>,
-    stop: Arc<AtomicBool>,
-) -> Result<()> {
+) -> Result<HttpPort> {
     let game = GamePage {
         port: page.connect_port.unwrap_or(port),
         renewed: page.renewed,
@@ -62,7 +61,7 @@ pub fn serve_site(
         dashboard,
         names: options.http_hosts.clone(),
     };
-    site.serve((page.listener, page.tls), stop)
+    site.serve((page.listener, page.tls))
 }
 
 fn start_dashboard(

@@ -13,7 +13,7 @@ mod upgrade;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -30,7 +30,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::AbortHandle;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, warn};
@@ -48,18 +49,44 @@ pub fn bind(address: SocketAddr) -> io::Result<(StdListener, SocketAddr)> {
     Ok((listener, address))
 }
 
+/// A port that is served. Dropping it closes the listener, and returns once it is closed: another
+/// that shares its socket accepts all connections from then on. Those that are open are answered.
+pub struct HttpPort {
+    close: Option<oneshot::Sender<()>>,
+    /// Disconnected once the listener is closed. Never locked: it lets threads share the port.
+    closed: Mutex<mpsc::Receiver<()>>,
+}
+
+impl HttpPort {
+    /// Serves it until the process ends.
+    pub fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for HttpPort {
+    fn drop(&mut self) {
+        self.close.take();
+        if let Ok(closed) = self.closed.get_mut() {
+            let _ = closed.recv();
+        }
+    }
+}
+
 /// Answers requests at the listener of [`bind`], on a thread of this name, with TLS if there are
-/// settings for it. `upkeep` is called now and then, and ends the port when it returns false.
+/// settings for it. `upkeep` is called now and then.
 pub fn serve_at<S: Site>(
     (listener, tls): (StdListener, Option<Arc<ServerConfig>>),
     name: &'static str,
     site: Arc<S>,
     limits: Limits,
-    upkeep: impl Fn() -> bool + Send + 'static,
-) -> Result<()> {
+    upkeep: impl Fn() + Send + 'static,
+) -> Result<HttpPort> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
+    let (close, closing) = oneshot::channel::<()>();
+    let (is_closed, closed) = mpsc::channel();
     std::thread::Builder::new()
         .name(name.to_owned())
         .spawn(move || {
@@ -73,18 +100,27 @@ pub fn serve_at<S: Site>(
                     }
                 };
                 let upkeep = async {
-                    while upkeep() {
+                    loop {
+                        upkeep();
                         sleep(UPKEEP_EVERY).await;
                     }
                 };
+                let mut held = Held::default();
+                let port = (site, tls.map(TlsAcceptor::from));
                 tokio::select! {
+                    _ = closing => {}
                     () = upkeep => {}
-                    () = accept_all(listener, tls.map(TlsAcceptor::from), site, limits) => {}
+                    () = accept_all(listener, port, limits, &mut held) => {}
                 }
+                drop(is_closed);
+                let _ = timeout(limits.header_time, held.ended()).await;
             });
         })
         .with_context(|| format!("cannot start the thread {name}"))?;
-    Ok(())
+    Ok(HttpPort {
+        close: Some(close),
+        closed: Mutex::new(closed),
+    })
 }
 
 /// Where connections come from.
@@ -100,11 +136,10 @@ impl Accept for TcpListener {
 
 async fn accept_all<S: Site>(
     mut listener: impl Accept,
-    tls: Option<TlsAcceptor>,
-    site: Arc<S>,
+    (site, tls): (Arc<S>, Option<TlsAcceptor>),
     limits: Limits,
+    held: &mut Held,
 ) {
-    let mut held = Held::default();
     let mut pause = PAUSE_MIN;
     loop {
         match listener.accept().await {
@@ -115,7 +150,7 @@ async fn accept_all<S: Site>(
                 }
                 let port = (site.clone(), tls.clone());
                 let reader = tokio::spawn(serve_one(stream, address.ip(), port, limits));
-                held.0.push((address.ip(), reader.abort_handle()));
+                held.0.push((address.ip(), reader));
             }
             Err(error) => {
                 // Most often the process has no file descriptor left: trying again at once
@@ -130,7 +165,7 @@ async fn accept_all<S: Site>(
 
 /// The open connections, each with its address, oldest first.
 #[derive(Default)]
-struct Held(Vec<(IpAddr, AbortHandle)>);
+struct Held(Vec<(IpAddr, JoinHandle<()>)>);
 
 impl Held {
     /// Evicts a connection if there is no room: the oldest of the address that has the most. So a
@@ -147,6 +182,13 @@ impl Held {
             self.0.remove(oldest).1.abort();
         }
         oldest.is_some()
+    }
+
+    /// Waits for the end of all connections.
+    async fn ended(self) {
+        for (_, connection) in self.0 {
+            let _ = connection.await;
+        }
     }
 }
 
@@ -383,7 +425,8 @@ mod tests {
             };
             runtime.block_on(async {
                 let listener = TcpListener::from_std(listener).unwrap();
-                accept_all(listener, None, Arc::new(pages), limits).await;
+                let port = (Arc::new(pages), None);
+                accept_all(listener, port, limits, &mut Held::default()).await;
             });
         });
         address
@@ -473,9 +516,49 @@ mod tests {
         silent.into_iter().for_each(assert_ended);
     }
 
+    /// A page that takes a moment.
+    struct Slow;
+
+    impl Site for Slow {
+        async fn answer(&self, _: HttpRequest) -> Page {
+            sleep(Duration::from_millis(2)).await;
+            Page::new(PLAIN_TEXT, "a page")
+        }
+    }
+
+    #[test]
+    fn each_request_is_answered_though_ports_take_the_place_of_others() {
+        let (listener, address) = bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let limits = Limits {
+            connections: 100,
+            header_time: DEADLINE,
+            connection_time: DEADLINE,
+        };
+        let start = || {
+            let again = listener.try_clone().unwrap();
+            serve_at((again, None), "test", Arc::new(Slow), limits, || {}).unwrap()
+        };
+        let readers = [(); 8].map(|()| {
+            std::thread::spawn(move || {
+                for _ in 0..60 {
+                    let page = send(address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+                    assert!(page.ends_with("a page"), "{page}");
+                }
+            })
+        });
+        while readers.iter().any(|reader| !reader.is_finished()) {
+            let port = start();
+            std::thread::sleep(Duration::from_millis(5));
+            drop(port);
+        }
+        for reader in readers {
+            reader.join().unwrap();
+        }
+    }
+
     #[tokio::test]
     async fn room_is_made_at_the_cost_of_the_address_that_holds_the_most() {
-        let connection = || tokio::spawn(std::future::pending::<()>()).abort_handle();
+        let connection = || tokio::spawn(std::future::pending::<()>());
         let [reader, other] = [IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2])];
         let from = [reader, other, other, reader, other];
         let mut held = Held(from.map(|address| (address, connection())).into());
@@ -519,7 +602,9 @@ mod tests {
             header_time: DEADLINE,
             connection_time: DEADLINE,
         };
-        let accepting = accept_all(Exhausted(tries.clone()), None, Arc::new(pages), limits);
+        let mut held = Held::default();
+        let port = (Arc::new(pages), None);
+        let accepting = accept_all(Exhausted(tries.clone()), port, limits, &mut held);
         let minute = timeout(Duration::from_secs(60), accepting);
         assert!(minute.await.is_err());
         let tries = tries.load(Ordering::Relaxed);

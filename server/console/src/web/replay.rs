@@ -13,14 +13,13 @@ pub mod query;
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hyper::StatusCode;
 use platform::http::cross_site::RequestOrigin;
-use platform::http::{self, HttpRequest, Page, Site};
+use platform::http::{self, HttpPort, HttpRequest, Page, Site};
 use platform::metrics::web::WebRefusal;
 use platform::renewal::Shared;
 use tokio::sync::Semaphore;
@@ -37,7 +36,8 @@ use data::Source;
 pub struct ReplaySite {
     address: SocketAddr,
     progress: SharedProgress,
-    stop: Arc<AtomicBool>,
+    /// Closes with this.
+    _port: HttpPort,
 }
 
 impl ReplaySite {
@@ -63,15 +63,12 @@ impl ReplaySite {
             room: Arc::new(Semaphore::new(AT_WORK_MAX)),
             names,
         };
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        let goes_on = move || !stopped.load(Ordering::Relaxed);
         let port = (listener, None);
-        http::serve_at(port, "replay", Arc::new(answers), site::LIMITS, goes_on)?;
+        let port = http::serve_at(port, "replay", Arc::new(answers), site::LIMITS, || {})?;
         Ok(ReplaySite {
             address,
             progress,
-            stop,
+            _port: port,
         })
     }
 
@@ -87,12 +84,6 @@ impl ReplaySite {
     /// Why the recording ends early, if it does.
     pub fn ends_early(&self) -> Option<String> {
         surveyor::read(&self.progress).ends_early
-    }
-}
-
-impl Drop for ReplaySite {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use platform::http::cross_site::RequestOrigin;
 use platform::http::taken::SocketTaker;
-use platform::http::{self, HttpRefusal, HttpRequest, Limits, Page, Site};
+use platform::http::{self, HttpPort, HttpRefusal, HttpRequest, Limits, Page, Site};
 use platform::metrics::table;
 use platform::metrics::web::WebRefusal;
 use rustls::ServerConfig;
@@ -26,19 +25,13 @@ pub struct WebSite {
 }
 
 impl WebSite {
-    /// Serves it until the server has ended: `stop` is true then. With settings for TLS it is
-    /// served by https.
-    pub fn serve(
-        self,
-        port: (TcpListener, Option<Arc<ServerConfig>>),
-        stop: Arc<AtomicBool>,
-    ) -> Result<()> {
+    /// Serves it until the port is dropped, by https with settings for TLS.
+    pub fn serve(self, port: (TcpListener, Option<Arc<ServerConfig>>)) -> Result<HttpPort> {
         let dashboard = self.dashboard.clone();
         http::serve_at(port, "page", Arc::new(self), LIMITS, move || {
             if let Some(dashboard) = &dashboard {
                 table::DASHBOARDS.set(dashboard.open() as u64);
             }
-            !stop.load(Ordering::Relaxed)
         })
     }
 }

@@ -59,11 +59,8 @@ pub fn serve(address: SocketAddr, shown: Shown) -> Result<SocketAddr> {
     };
     pages.process.describe();
     // Histograms drain their samples then.
-    let upkeep = move || {
-        metrics.run_upkeep();
-        true
-    };
-    http::serve_at((listener, None), "metrics", Arc::new(pages), LIMITS, upkeep)?;
+    let upkeep = move || metrics.run_upkeep();
+    http::serve_at((listener, None), "metrics", Arc::new(pages), LIMITS, upkeep)?.keep();
     table::describe();
     table::BUILD_INFO.say(&shown.build);
     Ok(address)
