@@ -7,7 +7,7 @@ pub mod lanes;
 mod radix;
 mod workers;
 
-pub use buckets::{BucketSorter, Sorted};
+pub use buckets::{BucketSorter, NO_BUCKET, Sorted};
 pub use crew::Crew;
 pub use disjoint::DisjointWriter;
 pub use radix::{Digits, RadixSorter};

@@ -12,8 +12,6 @@ use crate::tuning::CPU_BUCKETS_OF_A_PASS;
 /// and another sorts those of a band, which fit a fast cache.
 #[derive(Default)]
 pub struct BucketSorter<const AXES: usize> {
-    /// By item: its bucket, or [`NONE`].
-    keys: Vec<u32>,
     /// Per part and bucket: the number of items, then the place of the next one.
     counts: Vec<AtomicU32>,
     /// The same per part and band; then, per part, those of the buckets of one band.
@@ -47,55 +45,55 @@ impl<const AXES: usize> Sorted<'_, AXES> {
 }
 
 impl<const AXES: usize> BucketSorter<AXES> {
-    /// Sorts the items below `items` that have a point, by bucket, then by item. The buckets are
-    /// one less than the starts.
+    /// Sorts the items that have a point, by bucket, then by item. Writes their buckets to `keys`,
+    /// of which there is one for each item; [`NO_BUCKET`] is that of an item without a point. The
+    /// buckets are one less than the starts.
     pub fn sort(
         &mut self,
         workers: &Workers,
-        items: usize,
+        keys: &mut [u32],
         point_of: impl Fn(usize) -> Option<[i32; AXES]> + Sync,
         bucket_of: impl Fn([i32; AXES]) -> u32 + Sync,
         sorted: Sorted<'_, AXES>,
     ) {
-        grow(&mut self.keys, items);
+        let items = keys.len();
         // Each part of the work counts all buckets.
         let counters = sorted.buckets() * workers.parts(items);
         if sorted.buckets() <= CPU_BUCKETS_OF_A_PASS && counters <= items {
-            self.sort_at_once(workers, items, point_of, bucket_of, sorted);
+            self.sort_at_once(workers, keys, point_of, bucket_of, sorted);
         } else {
-            self.sort_by_band(workers, items, point_of, bucket_of, sorted);
+            self.sort_by_band(workers, keys, point_of, bucket_of, sorted);
         }
     }
 
     fn sort_at_once(
         &mut self,
         workers: &Workers,
-        items: usize,
+        keys: &mut [u32],
         point_of: impl Fn(usize) -> Option<[i32; AXES]> + Sync,
         bucket_of: impl Fn([i32; AXES]) -> u32 + Sync,
         sorted: Sorted<'_, AXES>,
     ) {
-        let buckets = sorted.buckets();
+        let (items, buckets) = (keys.len(), sorted.buckets());
         let parts = workers.parts(items);
         if self.counts.len() < parts * buckets {
             self.counts.resize_with(parts * buckets, AtomicU32::default);
         }
         let counts = &mut self.counts[..parts * buckets];
-        let mut keys = &mut self.keys[..items];
+        let mut rest = &mut *keys;
         let tasks = ranges(items, parts)
             .zip(counts.chunks_exact_mut(buckets))
-            .map(|(range, counts)| (take(&mut keys, range.len()), range, counts));
+            .map(|(range, counts)| (take(&mut rest, range.len()), range, counts));
         workers.run(tasks.collect(), |(keys, range, counts)| {
             counts.fill_with(AtomicU32::default);
             for (key, item) in keys.iter_mut().zip(range) {
-                *key = point_of(item).map_or(NONE, &bucket_of);
-                if *key != NONE {
+                *key = point_of(item).map_or(NO_BUCKET, &bucket_of);
+                if *key != NO_BUCKET {
                     *counts[*key as usize].get_mut() += 1;
                 }
             }
         });
         scan(workers, &self.counts[..parts * buckets], sorted.starts);
-        let keys = &self.keys[..items];
         let to_items = DisjointWriter::new(sorted.items);
         let to_positions = sorted.positions.map(DisjointWriter::new);
         let counts = &mut self.counts[..parts * buckets];
@@ -104,7 +102,7 @@ impl<const AXES: usize> BucketSorter<AXES> {
             for item in range {
                 let key = keys[item];
                 let point = match key {
-                    NONE => None,
+                    NO_BUCKET => None,
                     _ => point_of(item),
                 };
                 let Some(point) = point else {
@@ -129,26 +127,26 @@ impl<const AXES: usize> BucketSorter<AXES> {
     fn sort_by_band(
         &mut self,
         workers: &Workers,
-        items: usize,
+        keys: &mut [u32],
         point_of: impl Fn(usize) -> Option<[i32; AXES]> + Sync,
         bucket_of: impl Fn([i32; AXES]) -> u32 + Sync,
         sorted: Sorted<'_, AXES>,
     ) {
-        let buckets = sorted.buckets();
+        let (items, buckets) = (keys.len(), sorted.buckets());
         // About as many bands as buckets of a band.
         let shift = (usize::BITS - buckets.leading_zeros()).div_ceil(2);
         let bands = ((buckets - 1) >> shift) + 1;
         let parts = workers.parts(items);
         grow(&mut self.band_counts, parts * bands.max(1 << shift));
-        let mut keys = &mut self.keys[..items];
+        let mut rest = &mut *keys;
         let tasks = ranges(items, parts)
             .zip(self.band_counts.chunks_exact_mut(bands))
-            .map(|(range, counts)| (take(&mut keys, range.len()), range, counts));
+            .map(|(range, counts)| (take(&mut rest, range.len()), range, counts));
         workers.run(tasks.collect(), |(keys, range, counts)| {
             counts.fill(0);
             for (key, item) in keys.iter_mut().zip(range) {
-                *key = point_of(item).map_or(NONE, &bucket_of);
-                if *key != NONE {
+                *key = point_of(item).map_or(NO_BUCKET, &bucket_of);
+                if *key != NO_BUCKET {
                     counts[*key as usize >> shift] += 1;
                 }
             }
@@ -168,13 +166,12 @@ impl<const AXES: usize> BucketSorter<AXES> {
             self.entries.resize(found, Entry::NONE);
         }
         let to_entries = DisjointWriter::new(&mut self.entries[..found]);
-        let keys = &self.keys[..items];
         let tasks = ranges(items, parts).zip(self.band_counts.chunks_exact_mut(bands));
         workers.run(tasks.collect(), |(range, cursors)| {
             for item in range {
                 let bucket = keys[item];
                 let point = match bucket {
-                    NONE => None,
+                    NO_BUCKET => None,
                     _ => point_of(item),
                 };
                 let Some(point) = point else {
@@ -301,7 +298,7 @@ fn sort_band<const AXES: usize>(
 
 impl<const AXES: usize> Entry<AXES> {
     const NONE: Entry<AXES> = Entry {
-        bucket: NONE,
+        bucket: NO_BUCKET,
         item: 0,
         point: [0; AXES],
     };
@@ -341,7 +338,7 @@ fn scan(workers: &Workers, counts: &[AtomicU32], starts: &mut [u32]) {
 }
 
 /// The bucket of an item without a point.
-const NONE: u32 = u32::MAX;
+pub const NO_BUCKET: u32 = u32::MAX;
 
 #[cfg(test)]
 mod tests {
@@ -376,12 +373,15 @@ mod tests {
                     items: &mut items,
                     positions: [&mut x, &mut y],
                 };
-                sorter.sort(&workers, points.len(), |item| points[item], bucket_of, sorted);
+                let mut keys = vec![7; points.len()];
+                sorter.sort(&workers, &mut keys, |item| points[item], bucket_of, sorted);
                 for (i, &(bucket, item, point)) in expected.iter().enumerate() {
                     prop_assert_eq!((items[i] as usize, [x[i], y[i]]), (item, point));
                     let range = starts[bucket as usize]..starts[bucket as usize + 1];
                     prop_assert!(range.contains(&(i as u32)));
                 }
+                let keys_are = points.iter().map(|point| point.map_or(NO_BUCKET, bucket_of));
+                prop_assert!(keys_are.eq(keys));
                 prop_assert_eq!((starts[0], starts[buckets]), (0, n as u32));
             }
         }

@@ -1,3 +1,5 @@
+mod patch;
+
 use std::ops::Range;
 
 use shared::WorldConfig;
@@ -9,7 +11,8 @@ use crate::logic::within_distance;
 use crate::space::Aabb;
 use crate::tick::output::Changes;
 use device::cpu::lanes::{Ball, Points, append_near};
-use device::cpu::{BucketSorter, Sorted, Workers, grow, ranges, take};
+use device::cpu::{BucketSorter, NO_BUCKET, Sorted, Workers, grow, ranges, take};
+use patch::Patch;
 
 /// The entities, sorted by bucket (thesis 3.5).
 ///
@@ -31,6 +34,11 @@ pub struct Index {
     flat_sorter: BucketSorter<2>,
     deep_sorter: BucketSorter<3>,
     sorter: RadixSorter<(u64, u32)>,
+    /// By slot: its bucket, or [`NO_BUCKET`], where buckets were counted.
+    keys: Vec<u32>,
+    /// Whether each bucket is a run of the directory, and was counted.
+    is_counted: bool,
+    patch: Patch,
     len: usize,
     /// (bucket, slot), where buckets are many more than entities.
     pairs: Vec<(u64, u32)>,
@@ -82,6 +90,9 @@ impl Index {
             flat_sorter: BucketSorter::default(),
             deep_sorter: BucketSorter::default(),
             sorter: RadixSorter::new(0),
+            keys: vec![],
+            is_counted: false,
+            patch: Patch::default(),
             len: 0,
             pairs: vec![],
             slots: vec![],
@@ -116,12 +127,15 @@ impl Index {
         Points { axes, words }
     }
 
-    /// Sorts the live entities again, unless none has moved, come or gone.
+    /// Sorts the live entities again, unless few have moved, come or gone.
     pub fn update(&mut self, workers: &Workers, state: &State, changes: &Changes) {
         let dimensions = self.dimensions as u16;
         let has_moved = || changes.columns.iter().any(|&column| column < dimensions);
         if self.version != state.slots.version() || has_moved() {
-            self.build(workers, state);
+            if !self.is_counted || !self.patch(workers, state, changes) {
+                return self.build(workers, state);
+            }
+            self.version = state.slots.version();
         }
     }
 
@@ -134,7 +148,8 @@ impl Index {
             grow(positions, self.len);
         }
         let buckets = self.directory.len() - 2;
-        if self.shift == 0 && buckets <= BUCKETS_PER_ENTITY * self.len {
+        self.is_counted = self.shift == 0 && buckets <= BUCKETS_PER_ENTITY * self.len;
+        if self.is_counted {
             if self.dimensions == 2 {
                 let mut sorter = std::mem::take(&mut self.flat_sorter);
                 self.count(workers, state, &mut sorter);
@@ -169,6 +184,8 @@ impl Index {
             is_somewhere.then(|| std::array::from_fn(|axis| row[axis]))
         };
         let bucket_of = |point: [i32; AXES]| key_of(edge, buckets, &point) as u32;
+        let used = state.slots.used();
+        self.keys.resize(used, NO_BUCKET);
         let mut positions = self.positions.iter_mut();
         let sorted = Sorted {
             starts: &mut self.directory,
@@ -178,8 +195,7 @@ impl Index {
                 None => &mut [],
             }),
         };
-        let used = state.slots.used();
-        sorter.sort(workers, used, point_of, bucket_of, sorted);
+        sorter.sort(workers, &mut self.keys, point_of, bucket_of, sorted);
     }
 
     fn collect(&mut self, workers: &Workers, state: &State) {

@@ -22,6 +22,8 @@ pub struct Slots {
     things: Vec<bool>,
     /// How often anything of this changed.
     version: u64,
+    /// The slots that the newest changes were of.
+    log: Vec<u32>,
 }
 
 impl Slots {
@@ -49,6 +51,7 @@ impl Slots {
                 }
             },
             version: 0,
+            log: vec![],
         };
         slots.rebuild();
         slots
@@ -78,6 +81,14 @@ impl Slots {
     /// A number that is another one once anything has changed.
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// The slots that have changed since a version, in the order of their changes. `None`: that is
+    /// not known, and all may have.
+    pub fn changed_since(&self, version: u64) -> Option<&[u32]> {
+        let changes = usize::try_from(self.version - version).ok()?;
+        let known = self.log.len().checked_sub(changes)?;
+        Some(&self.log[known..])
     }
 
     pub fn is_live(&self, slot: usize) -> bool {
@@ -141,6 +152,10 @@ impl Slots {
     pub fn set(&mut self, slot: Slot, state: SlotState, kind: u16, generation: u32) {
         let i = slot.index();
         self.version += 1;
+        if self.log.len() == LOG_MAX {
+            self.log.clear();
+        }
+        self.log.push(slot.0);
         self.live -= usize::from(self.is_somewhere(i));
         self.states[i] = state;
         self.kinds[i] = kind;
@@ -165,6 +180,7 @@ impl Slots {
     /// Computes everything else from states and generations.
     fn rebuild(&mut self) {
         self.version += 1;
+        self.log.clear();
         self.free.fill(0);
         self.free_hint = 0;
         self.used = 0;
@@ -180,3 +196,7 @@ impl Slots {
         }
     }
 }
+
+/// The most changes that are remembered. After a tick with more of them, it is as quick to look at
+/// all slots.
+const LOG_MAX: usize = 64 * 1024;
