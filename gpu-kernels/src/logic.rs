@@ -13,8 +13,8 @@ use shared::world::birthplace::Birthplace;
 use shared::world::command::WAITING_WORDS_MAX;
 use shared::world::initial::Initial;
 use shared::{
-    CommandKind, CommandSchema, EntityId, EntityRef, Fall, Hook, NotificationKind, Occasion, Slot,
-    WorldConfig,
+    AttributeType, CommandKind, CommandSchema, EntityId, EntityRef, Fall, Hook, NotificationKind,
+    Occasion, Slot, WorldConfig,
 };
 
 use crate::notification::Notification;
@@ -40,13 +40,17 @@ pub struct Catalog {
 }
 
 /// The properties by which a tick judges a command.
-struct CommandForm {
+pub struct CommandForm {
     words: usize,
-    has_actor: bool,
+    /// Whether a living entity must give it.
+    pub has_actor: bool,
     is_clients: bool,
     /// How often an entity may be made to give it in a tick; `None`: as often as one wants.
-    per_tick: Option<usize>,
-    rest: Option<Rest>,
+    pub per_tick: Option<usize>,
+    /// How it rests after a use; `None`: it doesn't.
+    pub rest: Option<Rest>,
+    /// The first of its words that refers to an entity.
+    pub reference: Option<usize>,
 }
 
 /// How a command rests after a use.
@@ -75,6 +79,7 @@ impl Catalog {
                 is_clients: command.senders.clients,
                 per_tick: Some(usize::from(command.per_tick)).filter(|&most| most > 0),
                 rest: rest(command),
+                reference: (command.words.iter()).position(|word| word.ty == AttributeType::Entity),
             }),
             default_rows: (0..schema.kinds.len())
                 .map(|kind| schema.default_row(kind))
@@ -96,13 +101,19 @@ impl Catalog {
     /// The command of this number, if the world has it and it takes this many words.
     #[inline]
     pub fn command(&self, kind: u16, word_count: usize) -> Option<CommandKind> {
+        self.form_of(kind, word_count).map(|_| CommandKind(kind))
+    }
+
+    /// The form of such a command.
+    #[inline]
+    pub fn form_of(&self, kind: u16, word_count: usize) -> Option<&CommandForm> {
         let kind = CommandKind(kind);
-        let expected = self.form(kind)?.words;
+        let form = self.form(kind)?;
         let fits = match kind {
             CommandKind::SPAWN => self.is_birth(word_count) || word_count == WAITING_WORDS_MAX,
-            _ => word_count == expected,
+            _ => word_count == form.words,
         };
-        fits.then_some(kind)
+        fits.then_some(form)
     }
 
     /// Whether a birth has so many words: it may have a position, or all columns.
@@ -136,7 +147,7 @@ impl Catalog {
     }
 
     #[inline]
-    fn form(&self, kind: CommandKind) -> Option<&CommandForm> {
+    pub fn form(&self, kind: CommandKind) -> Option<&CommandForm> {
         self.commands.get(usize::from(kind.id()))?.as_ref()
     }
 

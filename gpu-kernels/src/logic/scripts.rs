@@ -16,12 +16,8 @@ use crate::slot::SlotState;
 /// Compiled commands.
 pub struct Scripts {
     logic: Logic,
-    /// By number: a place in [`Logic::commands`].
-    places: Vec<Option<u16>>,
-    /// By number: whether a command draws random numbers.
-    draws: Vec<bool>,
-    /// By number: whether a command is atomic, and whether it looks at its keys.
-    atomic: Vec<(bool, bool)>,
+    /// By number: how a command runs, if it has a script.
+    forms: Vec<Option<ScriptForm>>,
     /// By entity kind: its columns.
     kind_columns: Vec<Columns>,
     /// The commands that ask for entities wherever they are.
@@ -30,6 +26,18 @@ pub struct Scripts {
     seed: u64,
     engine: Engine,
     native: Option<Native>,
+}
+
+/// How a command runs.
+#[derive(Clone, Copy)]
+pub struct ScriptForm {
+    /// Its place in [`Logic::commands`].
+    place: u16,
+    /// Whether it draws random numbers.
+    draws: bool,
+    pub is_atomic: bool,
+    /// Whether it is atomic, and looks at its keys.
+    is_guarded: bool,
 }
 
 /// A command that asks for entities wherever they are.
@@ -89,15 +97,16 @@ impl Scripts {
             .iter()
             .map(|c| usize::from(c.schema.kind.id()));
         let count = numbers.max().map_or(0, |last| last + 1);
-        let (mut places, mut draws) = (vec![None; count], vec![false; count]);
-        let mut atomic = vec![(false, false); count];
+        let mut forms = vec![None; count];
         for (place, command) in logic.commands.iter().enumerate() {
             let number = usize::from(command.schema.kind.id());
-            places[number] = Some(place as u16);
-            draws[number] = command.code.draws();
             let is_guard = |inst: &Inst| matches!(inst, Inst::Keep(_));
-            let is_guarded = command.code.insts.iter().any(is_guard);
-            atomic[number] = (command.atomic.is_some(), is_guarded);
+            forms[number] = Some(ScriptForm {
+                place: place as u16,
+                draws: command.code.draws(),
+                is_atomic: command.atomic.is_some(),
+                is_guarded: command.code.insts.iter().any(is_guard),
+            });
         }
         let asks = logic.commands.iter().filter(|command| command.code.asks());
         let asking = asks.map(|command| Asking {
@@ -109,9 +118,7 @@ impl Scripts {
         let asking = asking.collect();
         let mut scripts = Scripts {
             logic,
-            places,
-            draws,
-            atomic,
+            forms,
             kind_columns: config.schema.kind_columns(),
             asking,
             space,
@@ -185,31 +192,32 @@ impl Scripts {
     /// The script of a command; `None` for the engine's own.
     #[inline]
     pub fn command(&self, number: u16) -> Option<&Command> {
-        let place = *self.places.get(usize::from(number))?;
-        place.map(|place| &self.logic.commands[usize::from(place)])
+        let form = self.form(number)?;
+        Some(&self.logic.commands[usize::from(form.place)])
     }
 
+    /// How a command runs; `None` for the engine's own.
     #[inline]
-    pub fn has(&self, number: u16) -> bool {
-        matches!(self.places.get(usize::from(number)), Some(Some(_)))
+    pub fn form(&self, number: u16) -> Option<ScriptForm> {
+        *self.forms.get(usize::from(number))?
     }
 
     #[inline]
     pub fn is_atomic(&self, number: u16) -> bool {
-        matches!(self.atomic.get(usize::from(number)), Some((true, _)))
+        self.form(number).is_some_and(|form| form.is_atomic)
     }
 
     /// Whether a command looks at its keys.
     #[inline]
     pub fn is_guarded(&self, number: u16) -> bool {
-        matches!(self.atomic.get(usize::from(number)), Some((_, true)))
+        self.form(number).is_some_and(|form| form.is_guarded)
     }
 
     /// The number from which a run's random numbers follow; 0 if it draws none.
     #[inline]
     pub fn random_key(&self, tick: Tick, entity: EntityId, number: u16, sequence: u32) -> u64 {
-        match self.draws.get(usize::from(number)) {
-            Some(true) => random_key(self.seed, tick, entity, number, sequence),
+        match self.form(number) {
+            Some(form) if form.draws => random_key(self.seed, tick, entity, number, sequence),
             _ => 0,
         }
     }

@@ -33,6 +33,8 @@ pub struct Function {
     pub relations: u32,
     /// Loops over what is near.
     pub loops: u8,
+    /// Whether it asks for anything, or loops over what is near.
+    pub needs_more: bool,
     /// The shape whose tables the code reads.
     _shape: Arc<Shape>,
     // Only so that it can be shared: nobody locks it.
@@ -60,6 +62,11 @@ impl Function {
             _ => 0,
         });
         let has = |is: fn(&Inst) -> bool| code.insts.iter().any(is);
+        let asks = [
+            code.asked_kinds().next().is_some(),
+            code.asked_rankings().next().is_some(),
+        ];
+        let relations = code.asked_relations();
         Ok(Function {
             // SAFETY: `emit::signature` is that of `Run`.
             run: unsafe { mem::transmute::<*const u8, Run>(run) },
@@ -67,11 +74,9 @@ impl Function {
             acts: has(|inst| matches!(inst, Inst::Actor(_))),
             draws: has(|inst| matches!(inst, Inst::Random(..))),
             is_atomic: code.is_atomic(),
-            asks: [
-                code.asked_kinds().next().is_some(),
-                code.asked_rankings().next().is_some(),
-            ],
-            relations: code.asked_relations(),
+            needs_more: asks.contains(&true) || relations != 0 || code.loops > 0,
+            asks,
+            relations,
             loops: code.loops,
             _shape: shape.clone(),
             _memory: Mutex::new(memory),

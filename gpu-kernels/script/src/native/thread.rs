@@ -254,16 +254,24 @@ impl<'a, H: Host> Thread<'a, H> {
             !function.acts || call.actor.0 < self.frame.slots,
             "no actor"
         );
+        if function.needs_more {
+            self.prepare_more(function);
+        }
+        self.frame.reason = 0;
+        self.frame.missed = 0;
+        function
+    }
+
+    /// Checks what few functions take for granted.
+    #[inline(never)]
+    fn prepare_more(&mut self, function: &Function) {
         let [by_kind, by_ranking] = function.asks;
         assert!(!by_kind || self.has[0], "no census");
         assert!(!by_ranking || self.has[1], "no standings");
         assert!(function.relations & !self.relations == 0, "no holdings");
-        self.frame.reason = 0;
         if self.near.len() < usize::from(function.loops) {
             self.near.resize_with(function.loops.into(), Vec::new);
         }
-        self.frame.missed = 0;
-        function
     }
 }
 

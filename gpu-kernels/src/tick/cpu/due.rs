@@ -89,33 +89,32 @@ impl<'a> TickCommands<'a> {
 
     #[inline]
     pub fn get(&self, n: usize) -> &'a Command {
-        match self.given.get(n) {
-            Some(command) => command,
-            None => match self.due.get(n - self.given.len()) {
-                Some(command) => command,
-                None => &self.deferred_commands[n - self.len()],
-            },
-        }
+        self.with_all_words(n).0
     }
 
     /// The n-th command's words.
     #[inline]
     pub fn words(&self, n: usize) -> &'a [i32] {
         let (command, words) = self.with_all_words(n);
-        &words[command.word_start as usize..][..usize::from(command.word_count)]
+        words_of(command, words)
     }
 
     /// The n-th command, and the words among which its own are.
     #[inline]
     pub fn with_all_words(&self, n: usize) -> (&'a Command, &'a [i32]) {
-        let words = if self.is_given(n) {
-            self.given_words
-        } else if n < self.len() {
-            self.due_words
+        if let Some(command) = self.given.get(n) {
+            (command, self.given_words)
+        } else if let Some(command) = self.due.get(n - self.given.len()) {
+            (command, self.due_words)
         } else {
-            self.deferred_words
-        };
-        (self.get(n), words)
+            (&self.deferred_commands[n - self.len()], self.deferred_words)
+        }
+    }
+
+    /// The same of one that may not be there, without those that waited.
+    #[inline]
+    pub fn coming(&self, n: usize) -> Option<(&'a Command, &'a [i32])> {
+        (n < self.len()).then(|| self.with_all_words(n))
     }
 
     /// Whether the n-th command is the frame's.
@@ -153,6 +152,12 @@ impl<'a> TickCommands<'a> {
         extend(self.due, given);
         extend(self.deferred_commands, given + self.due_words.len());
     }
+}
+
+/// The words of a command, among those of all.
+#[inline]
+fn words_of<'a>(command: &Command, all: &'a [i32]) -> &'a [i32] {
+    &all[command.word_start as usize..][..usize::from(command.word_count)]
 }
 
 impl Due {

@@ -78,7 +78,7 @@ impl Index {
         let size = config.size_raw();
         let buckets = size.map(|s| (i64::from(s) - 1) as u64 / edge as u64 + 1);
         let total = buckets.iter().product::<u64>();
-        let runs_max = u64::from(config.schema.world.capacity).max(32_768) * 2;
+        let runs_max = u64::from(config.schema.world.capacity).max(16_384) * BUCKETS_PER_ENTITY;
         let shift = (0..64).find(|&s| total >> s < runs_max).unwrap_or(63);
         Index {
             dimensions: config.dimensions(),
@@ -148,7 +148,7 @@ impl Index {
             grow(positions, self.len);
         }
         let buckets = self.directory.len() - 2;
-        self.is_counted = self.shift == 0 && buckets <= BUCKETS_PER_ENTITY * self.len;
+        self.is_counted = self.shift == 0 && buckets <= BUCKETS_PER_ENTITY as usize * self.len;
         if self.is_counted {
             if self.dimensions == 2 {
                 let mut sorter = std::mem::take(&mut self.flat_sorter);
@@ -459,7 +459,7 @@ impl Index {
 }
 
 /// Counting visits all buckets: with so many more than entities, it is no longer quicker.
-const BUCKETS_PER_ENTITY: usize = 4;
+const BUCKETS_PER_ENTITY: u64 = 4;
 
 /// The number of the bucket that has a position.
 fn key_of(edge: Reciprocal, buckets: [u64; 3], position: &[i32]) -> u64 {

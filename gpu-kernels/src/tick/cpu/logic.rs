@@ -121,14 +121,15 @@ pub struct Rules<'a> {
 }
 
 impl Rules<'_> {
+    /// The run of a command.
     #[inline]
     pub fn run_of<'d>(&self, tick: Tick, commands: &TickCommands<'d>, n: usize) -> Run<'d> {
-        let Command {
+        let &Command {
             entity,
             kind,
             sequence,
             ..
-        } = *commands.get(n);
+        } = commands.get(n);
         Run {
             entity,
             words: commands.words(n),
@@ -275,31 +276,24 @@ impl Updates {
             let (after, notifications) = part.take_emitted();
             let mut runner = Runner::new(rules.scripts, world, after, notifications);
             for (n, offset) in range.zip(offsets) {
-                world.prefetch(commands, n + AHEAD);
-                *offset = 0;
+                world.prefetch(rules.catalog, commands, n);
+                let before = part.updates;
                 let mut verdict = judge(world.state, rules.catalog, commands, n);
                 if let Verdict::Run(kind) = verdict
-                    && rules.scripts.is_atomic(kind.id())
+                    && let Some(form) = rules.scripts.form(kind.id())
                 {
-                    verdict = Verdict::Atomic;
-                    part.atomic.push(n as u32);
-                } else if let Verdict::Run(kind) = verdict
-                    && rules.scripts.has(kind.id())
-                {
-                    let run = rules.run_of(world.state.tick, &commands, n);
-                    match runner.run(kind.id(), &run, &mut part.pairs) {
-                        Ok(Some(updates)) => *offset = updates as u64,
-                        Ok(None) => verdict = Verdict::Idle(runner.reason()),
-                        Err(_) => verdict = Verdict::OverBudget,
-                    }
-                    if runner.missed() {
-                        part.note_miss(kind.id());
-                    }
-                    part.updates += *offset;
-                    if part.pairs.is_full() {
+                    let run = || rules.run_of(world.state.tick, &commands, n);
+                    verdict = match form.is_atomic {
+                        true => Verdict::Atomic,
+                        false => part.run(&mut runner, kind, &run()),
+                    };
+                    if form.is_atomic {
+                        part.atomic.push(n as u32);
+                    } else if part.pairs.is_full() {
                         part.missing.get_or_insert(n);
                     }
                 }
+                *offset = part.updates - before;
                 part.note(rules.catalog, &commands, n, verdict);
                 let is_used = matches!(
                     verdict,
@@ -520,6 +514,23 @@ impl Part {
         self.atomic.clear();
     }
 
+    /// Runs a command that isn't atomic, and keeps its updates.
+    #[inline]
+    fn run(&mut self, runner: &mut Runner<'_>, kind: CommandKind, run: &Run<'_>) -> Verdict {
+        let verdict = match runner.run(kind.id(), run, &mut self.pairs) {
+            Ok(Some(updates)) => {
+                self.updates += updates as u64;
+                Verdict::Run(kind)
+            }
+            Ok(None) => Verdict::Idle(runner.reason()),
+            Err(_) => Verdict::OverBudget,
+        };
+        if runner.missed() {
+            self.note_miss(kind.id());
+        }
+        verdict
+    }
+
     /// Hands out the lists of timed commands and notifications, to be filled.
     pub fn take_emitted(&mut self) -> (Vec<TimedCommand>, Vec<Notification>) {
         let after = std::mem::take(&mut self.after);
@@ -667,23 +678,33 @@ pub fn refusal(
 
 #[inline]
 fn judge(state: &State, catalog: &Catalog, commands: TickCommands<'_>, n: usize) -> Verdict {
-    let command = commands.get(n);
-    match catalog.command(command.kind, usize::from(command.word_count)) {
-        None => Verdict::Malformed,
-        Some(kind) if catalog.has_actor(kind) && !state.slots.has(command.entity) => Verdict::Stale,
-        Some(kind) if commands.is_given(n) => {
-            let rest = || catalog.rest(command.kind);
-            let rests = |rest: Rest| state.rests(command.entity.slot, rest.place);
-            if is_surplus(catalog, commands, n) {
-                Verdict::OverPerTick
-            } else if state.ready.is_used() && rest().is_some_and(rests) {
-                Verdict::Resting
-            } else {
-                Verdict::Run(kind)
-            }
-        }
-        Some(kind) => Verdict::Run(kind),
+    let &Command {
+        entity,
+        kind,
+        word_count,
+        ..
+    } = commands.get(n);
+    let Some(form) = catalog.form_of(kind, usize::from(word_count)) else {
+        return Verdict::Malformed;
+    };
+    if form.has_actor && !state.slots.has(entity) {
+        return Verdict::Stale;
     }
+    if commands.is_given(n) {
+        if form
+            .per_tick
+            .is_some_and(|most| is_surplus(most, commands, n))
+        {
+            return Verdict::OverPerTick;
+        }
+        if form
+            .rest
+            .is_some_and(|rest| state.rests(entity.slot, rest.place))
+        {
+            return Verdict::Resting;
+        }
+    }
+    Verdict::Run(CommandKind(kind))
 }
 
 /// Replaces each number by `first` and the sum of those before it.
@@ -696,9 +717,6 @@ fn exclusive_scan(first: u64, numbers: &mut [u64]) {
 
 /// The minimum number of commands that is worth a second thread.
 const COMMANDS_GRAIN: usize = 1024;
-/// So many commands ahead, words and an entity's row are prefetched: commands come in random order.
-const AHEAD: usize = 16;
-
 fn asked(causes: &Option<Causes>, is_asked: bool) -> Option<TickCauses<'_>> {
     causes.as_ref().filter(|_| is_asked).map(Causes::of_tick)
 }

@@ -1,6 +1,7 @@
 use std::ops::Range;
 
 use shared::world::attribute::{self, joined};
+use shared::world::columns::ATTRIBUTES_MAX;
 use shared::world::value::words_at;
 use shared::{AttributeType, Audience, MergeRule, Slot, WorldConfig};
 
@@ -24,8 +25,7 @@ pub struct Merge {
     /// One for each part of the work.
     ledgers: Vec<Ledger>,
     /// The merged changes, part after part, before they are packed together.
-    keys: Vec<u32>,
-    values: Vec<i32>,
+    merged: MergedBuffers,
     /// By slot: the stamp of the last change that clients may see.
     changed: Vec<u32>,
     /// Counts the ticks run here, whatever the tick's number.
@@ -38,16 +38,23 @@ pub struct Merge {
 
 /// Properties of the columns.
 struct Columns {
-    rules: Vec<MergeRule>,
+    forms: Vec<ColumnForm>,
     /// By kind and column.
     bounds: Vec<(i32, i32)>,
-    /// By column: whether clients are sent its changes.
-    visible: Vec<bool>,
     /// How many of the first ones, where several updates in a tick are noted.
     noted: u32,
-    halves: Vec<Half>,
     /// By column of a low half: the bounds of its number.
     wide_bounds: Vec<(i64, i64)>,
+    /// A bit for each attribute of a group whose updates are summed in 32 bits, and not noted.
+    sums: Vec<u64>,
+}
+
+#[derive(Clone, Copy)]
+struct ColumnForm {
+    rule: MergeRule,
+    half: Half,
+    /// Whether clients are sent its changes.
+    is_visible: bool,
 }
 
 /// Which half of a number of 64 bits a column has.
@@ -68,14 +75,14 @@ struct Group {
     count: usize,
 }
 
-/// What the updates of one group of entities come to, by attribute.
+/// What the updates of one group of entities come to, by attribute. Between groups, all are 0.
 struct Ledger {
     values: Vec<i64>,
-    /// A bit for each attribute that has a value. Between groups, none has one.
+    /// A bit for each attribute that has a value.
     is_used: Vec<u64>,
     /// The slots of which a column that is noted has several updates.
     several: Vec<u32>,
-    /// The difference that a share's changes make to the hash, by column. Between ticks, none.
+    /// The difference that a share's changes make to the hash, by column.
     hash: Vec<u64>,
 }
 
@@ -88,9 +95,25 @@ struct Share<'a> {
     ledger: &'a mut Ledger,
     rows: &'a mut [i32],
     changed: &'a mut [u32],
-    merged_keys: &'a mut [u32],
-    merged_values: &'a mut [i32],
+    merged: Merged<'a>,
     result: &'a mut ShareResult,
+}
+
+/// Merged changes, as [`Changes`] has them.
+#[derive(Default)]
+struct MergedBuffers {
+    slots: Vec<u32>,
+    starts: Vec<u32>,
+    columns: Vec<u16>,
+    values: Vec<i32>,
+}
+
+/// Those of one share, from its own start on.
+struct Merged<'a> {
+    slots: &'a mut [u32],
+    starts: &'a mut [u32],
+    columns: &'a mut [u16],
+    values: &'a mut [i32],
 }
 
 #[derive(Clone, Copy, Default)]
@@ -105,7 +128,8 @@ impl Merge {
     pub fn new(config: &WorldConfig) -> Merge {
         let schema = &config.schema;
         let columns = schema.attributes.len();
-        let slots = GROUP_KEYS / columns;
+        let keys = columns * schema.world.capacity as usize;
+        let slots = (keys / GROUPS).clamp(GROUP_KEYS_MIN, GROUP_KEYS_MAX) / columns;
         Merge {
             sorter: RadixSorter::new(0),
             group: Group {
@@ -115,27 +139,8 @@ impl Merge {
             },
             starts: vec![],
             ledgers: vec![],
-            columns: Columns {
-                rules: schema.attributes.iter().map(|a| a.merge).collect(),
-                bounds: (0..schema.kinds.len())
-                    .flat_map(|kind| schema.bounds(kind))
-                    .collect(),
-                visible: schema
-                    .attributes
-                    .iter()
-                    .enumerate()
-                    .map(|(column, a)| {
-                        // Where movement is sent as courses, these show what has moved.
-                        let is_course = config.motion.is_some() && column < config.dimensions();
-                        a.audience != Audience::Hidden && !is_course
-                    })
-                    .collect(),
-                noted: 2 * u32::from(schema.layers.blocked().is_some()),
-                halves: schema.attributes.iter().map(|a| Half::of(a.ty)).collect(),
-                wide_bounds: schema.wide_bounds(),
-            },
-            keys: vec![],
-            values: vec![],
+            columns: Columns::new(config, slots),
+            merged: MergedBuffers::default(),
             changed: vec![0; schema.world.capacity as usize],
             stamp: 0,
             changed_entities: 0,
@@ -219,8 +224,7 @@ impl Merge {
             .group(workers, &lists, group.count, group_of, &mut self.starts);
         let parts = workers.parts_of(n, UPDATES_GRAIN);
         let cuts = cuts(&self.starts, parts);
-        grow(&mut self.keys, n);
-        grow(&mut self.values, n);
+        self.merged.grow(n);
         let mut results = vec![ShareResult::default(); parts];
         while self.ledgers.len() < parts {
             self.ledgers.push(Ledger::new(group.slots, state.columns));
@@ -236,8 +240,7 @@ impl Merge {
         let mut buffers = Buffers {
             rows: &mut state.rows,
             changed: &mut self.changed,
-            keys: &mut self.keys,
-            values: &mut self.values,
+            merged: self.merged.all(),
         };
         let ledgers = self.ledgers.iter_mut().zip(&mut results);
         let shares = cuts.windows(2).zip(ledgers).map(|(cut, (ledger, result))| {
@@ -249,14 +252,14 @@ impl Merge {
         self.several.clear();
         for ledger in &mut self.ledgers[..parts] {
             self.several.append(&mut ledger.several);
-            for (column, difference) in ledger.hash.iter_mut().enumerate() {
-                state.add(part::COLUMNS + column, std::mem::take(difference));
+            for (column, &difference) in ledger.hash.iter().enumerate() {
+                state.add(part::COLUMNS + column, difference);
             }
         }
         self.several.sort_unstable();
         self.several.dedup();
         let firsts = cuts.iter().map(|&group| self.starts[group] as usize);
-        self.pack(workers, state.columns, firsts, &results, changes);
+        self.merged.pack(workers, firsts, &results, changes);
         counts.changes = changes.values.len() as u64;
     }
 
@@ -267,7 +270,7 @@ impl Merge {
         } in left
         {
             let (slot, column) = (key / state.columns as u32, key as usize % state.columns);
-            if self.columns.visible[column] {
+            if self.columns.forms[column].is_visible {
                 let changed = &mut self.changed[slot as usize];
                 self.changed_entities += usize::from(*changed != self.stamp);
                 *changed = self.stamp;
@@ -276,12 +279,30 @@ impl Merge {
             state.add(part::COLUMNS + column, hash_of(slot, now));
         }
     }
+}
 
-    /// Packs the parts' changes into a CSR by entity.
+impl MergedBuffers {
+    /// Makes room for `n` changes.
+    fn grow(&mut self, n: usize) {
+        grow(&mut self.slots, n);
+        grow(&mut self.starts, n);
+        grow(&mut self.columns, n);
+        grow(&mut self.values, n);
+    }
+
+    fn all(&mut self) -> Merged<'_> {
+        Merged {
+            slots: &mut self.slots,
+            starts: &mut self.starts,
+            columns: &mut self.columns,
+            values: &mut self.values,
+        }
+    }
+
+    /// Packs the parts' changes, which begin at `firsts`, into a CSR by entity.
     fn pack(
         &self,
         workers: &Workers,
-        columns: usize,
         firsts: impl Iterator<Item = usize>,
         results: &[ShareResult],
         out: &mut Changes,
@@ -292,40 +313,41 @@ impl Merge {
         out.offsets.resize(entities + 1, 0);
         out.columns.resize(changes, 0);
         out.values.resize(changes, 0);
-        let (mut slots, mut offsets) = (&mut out.slots[..], &mut out.offsets[..]);
-        let (mut out_columns, mut out_values) = (&mut out.columns[..], &mut out.values[..]);
-        let width = Reciprocal::of(columns as u32);
-        let mut first = 0;
+        let mut rest = Merged {
+            slots: &mut out.slots,
+            starts: &mut out.offsets,
+            columns: &mut out.columns,
+            values: &mut out.values,
+        };
+        let mut before = 0;
         let mut tasks = Vec::with_capacity(results.len());
-        for (at, result) in firsts.zip(results) {
-            tasks.push((
-                &self.keys[at..at + result.changes],
-                &self.values[at..at + result.changes],
-                take(&mut slots, result.entities),
-                take(&mut offsets, result.entities),
-                take(&mut out_columns, result.changes),
-                take(&mut out_values, result.changes),
-                first,
-            ));
-            first += result.changes as u32;
+        for (first, result) in firsts.zip(results) {
+            tasks.push((first, before, rest.take(result.entities, result.changes)));
+            before += result.changes as u32;
         }
-        offsets[0] = changes as u32;
-        workers.run(
-            tasks,
-            |(keys, values, slots, offsets, out_columns, out_values, first)| {
-                out_values.copy_from_slice(values);
-                let mut entity = 0;
-                for (i, &key) in keys.iter().enumerate() {
-                    let (slot, column) = width.divide_with_rest(key);
-                    if i == 0 || slots[entity - 1] != slot {
-                        slots[entity] = slot;
-                        offsets[entity] = first + i as u32;
-                        entity += 1;
-                    }
-                    out_columns[i] = column as u16;
-                }
-            },
-        );
+        rest.starts[0] = changes as u32;
+        workers.run(tasks, |(first, before, out)| {
+            let entities = first..first + out.slots.len();
+            let changes = first..first + out.values.len();
+            out.slots.copy_from_slice(&self.slots[entities.clone()]);
+            for (to, start) in out.starts.iter_mut().zip(&self.starts[entities]) {
+                *to = before + start;
+            }
+            out.columns.copy_from_slice(&self.columns[changes.clone()]);
+            out.values.copy_from_slice(&self.values[changes]);
+        });
+    }
+}
+
+impl<'a> Merged<'a> {
+    /// Takes the first ones off.
+    fn take(&mut self, entities: usize, changes: usize) -> Merged<'a> {
+        Merged {
+            slots: take(&mut self.slots, entities),
+            starts: take(&mut self.starts, entities),
+            columns: take(&mut self.columns, changes),
+            values: take(&mut self.values, changes),
+        }
     }
 }
 
@@ -333,8 +355,7 @@ impl Merge {
 struct Buffers<'a> {
     rows: &'a mut [i32],
     changed: &'a mut [u32],
-    keys: &'a mut [u32],
-    values: &'a mut [i32],
+    merged: Merged<'a>,
 }
 
 impl<'a> Buffers<'a> {
@@ -354,10 +375,9 @@ impl<'a> Buffers<'a> {
         Share {
             updates,
             first_slot,
-            rows: take(&mut self.rows, slots * fold.columns.rules.len()),
+            rows: take(&mut self.rows, slots * fold.columns.forms.len()),
             changed: take(&mut self.changed, slots),
-            merged_keys: take(&mut self.keys, updates.len()),
-            merged_values: take(&mut self.values, updates.len()),
+            merged: self.merged.take(updates.len(), updates.len()),
             ledger,
             result,
             groups,
@@ -390,8 +410,10 @@ struct Fold<'a> {
 impl Fold<'_> {
     fn run(&self, mut share: Share<'_>) {
         let mut result = ShareResult::default();
-        let width = self.columns.rules.len();
+        let width = self.columns.forms.len();
         let mut updates = share.updates;
+        // Not in the ledger, of which another thread's may share the cache line.
+        let mut hash = [0; ATTRIBUTES_MAX];
         for group in share.groups.clone() {
             let n = self.starts[group + 1] - self.starts[group];
             let (own, rest) = updates.split_at(n as usize);
@@ -401,8 +423,9 @@ impl Fold<'_> {
             }
             let first_slot = group * self.group_slots;
             self.add(own, first_slot * width, share.ledger);
-            self.apply(first_slot, &mut share, &mut result);
+            self.apply(first_slot, &mut share, &mut result, &mut hash);
         }
+        share.ledger.hash.copy_from_slice(&hash[..width]);
         *share.result = result;
     }
 
@@ -410,11 +433,15 @@ impl Fold<'_> {
     /// is applied: then rows are read one after the other.
     fn add(&self, updates: &[Pair], first_key: usize, ledger: &mut Ledger) {
         for &(key, value) in updates {
-            let (slot, column) = self.width.divide_with_rest(key);
             let place = key as usize - first_key;
             let (used, bit) = (&mut ledger.is_used[place / 64], 1 << (place % 64));
-            let rule = self.columns.rules[column as usize];
-            let half = self.columns.halves[column as usize];
+            if self.columns.sums[place / 64] & bit != 0 {
+                *used |= bit;
+                ledger.values[place] += i64::from(value as i32);
+                continue;
+            }
+            let (slot, column) = self.width.divide_with_rest(key);
+            let ColumnForm { rule, half, .. } = self.columns.forms[column as usize];
             if half != Half::None {
                 let is_first = *used & bit == 0;
                 *used |= bit;
@@ -436,8 +463,14 @@ impl Fold<'_> {
     }
 
     /// Applies what a group's updates came to, by entity and attribute, and clears it.
-    fn apply(&self, first_slot: usize, share: &mut Share<'_>, result: &mut ShareResult) {
-        let width = self.columns.rules.len();
+    fn apply(
+        &self,
+        first_slot: usize,
+        share: &mut Share<'_>,
+        result: &mut ShareResult,
+        hash: &mut [u64; ATTRIBUTES_MAX],
+    ) {
+        let width = self.columns.forms.len();
         let first_key = first_slot * width;
         let in_share = first_key - share.first_slot * width;
         let mut last_slot = usize::MAX;
@@ -449,7 +482,11 @@ impl Fold<'_> {
                 let key = (first_key + place) as u32;
                 let (slot, column) = self.width.divide_with_rest(key);
                 let (slot, column) = (slot as usize, column as usize);
-                let (rule, half) = (self.columns.rules[column], self.columns.halves[column]);
+                let ColumnForm {
+                    rule,
+                    half,
+                    is_visible,
+                } = self.columns.forms[column];
                 if half == Half::Low {
                     let before = joined(words_at(share.rows, in_share + place));
                     let halves = &mut share.ledger.values[place..place + 2];
@@ -460,7 +497,7 @@ impl Fold<'_> {
                 let before = *row;
                 let (min, max) =
                     self.columns.bounds[usize::from(self.kinds[slot]) * width + column];
-                let mut folded = share.ledger.values[place];
+                let mut folded = std::mem::take(&mut share.ledger.values[place]);
                 if rule == MergeRule::Sum && half == Half::None {
                     folded += i64::from(before);
                 }
@@ -469,21 +506,60 @@ impl Fold<'_> {
                     continue;
                 }
                 *row = after;
-                share.merged_keys[result.changes] = key;
-                share.merged_values[result.changes] = after;
+                let merged = &mut share.merged;
+                if slot != last_slot {
+                    merged.slots[result.entities] = slot as u32;
+                    merged.starts[result.entities] = result.changes as u32;
+                    result.entities += 1;
+                    last_slot = slot;
+                }
+                merged.columns[result.changes] = column as u16;
+                merged.values[result.changes] = after;
                 result.changes += 1;
-                result.entities += usize::from(slot != last_slot);
-                last_slot = slot;
-                if self.columns.visible[column] {
+                if is_visible {
                     let changed = &mut share.changed[slot - share.first_slot];
                     result.visible += usize::from(*changed != self.stamp);
                     *changed = self.stamp;
                 }
                 let difference =
                     hash_of(slot as u32, after).wrapping_sub(hash_of(slot as u32, before));
-                let sum = &mut share.ledger.hash[column];
-                *sum = sum.wrapping_add(difference);
+                hash[column] = hash[column].wrapping_add(difference);
             }
+        }
+    }
+}
+
+impl Columns {
+    /// For groups of so many entities.
+    fn new(config: &WorldConfig, group_slots: usize) -> Columns {
+        let schema = &config.schema;
+        let forms: Vec<ColumnForm> = (schema.attributes.iter().enumerate())
+            .map(|(column, attribute)| {
+                // Where movement is sent as courses, these show what has moved.
+                let is_course = config.motion.is_some() && column < config.dimensions();
+                ColumnForm {
+                    rule: attribute.merge,
+                    half: Half::of(attribute.ty),
+                    is_visible: attribute.audience != Audience::Hidden && !is_course,
+                }
+            })
+            .collect();
+        let noted = 2 * u32::from(schema.layers.blocked().is_some());
+        let mut sums = vec![0; (group_slots * forms.len()).div_ceil(64)];
+        for place in 0..group_slots * forms.len() {
+            let column = place % forms.len();
+            let ColumnForm { rule, half, .. } = forms[column];
+            let is_sum = rule == MergeRule::Sum && half == Half::None && column >= noted as usize;
+            sums[place / 64] |= u64::from(is_sum) << (place % 64);
+        }
+        Columns {
+            forms,
+            bounds: (0..schema.kinds.len())
+                .flat_map(|kind| schema.bounds(kind))
+                .collect(),
+            noted,
+            wide_bounds: schema.wide_bounds(),
+            sums,
         }
     }
 }
@@ -565,8 +641,13 @@ fn cuts(starts: &[u32], parts: usize) -> Vec<usize> {
     (0..=parts).map(|part| cut(part).min(groups)).collect()
 }
 
-/// The attributes of a group of entities: with their values, in 8 bytes each, and what their
-/// updates come to, they fit a cache of 128 KiB.
-const GROUP_KEYS: usize = 8192;
+/// The number of groups where they are neither shorter nor longer than they may be: bringing the
+/// updates of each together writes to as many places at a time.
+const GROUPS: usize = 128;
+/// The attributes of a group of entities: what their updates come to, in 8 bytes each, fits a cache
+/// of 32 KiB.
+const GROUP_KEYS_MIN: usize = 2048;
+/// With their values, it fits a cache of 128 KiB.
+const GROUP_KEYS_MAX: usize = 8192;
 /// The minimum number of updates that is worth a second thread.
 const UPDATES_GRAIN: usize = 4096;

@@ -102,12 +102,13 @@ pub fn memory_plan(config: &WorldConfig) -> Vec<(&'static str, u64)> {
         ("commands", commands * (20 + 8 + 4 + 16)),
         // Parts of the commands keep up to twice as many before they are joined.
         ("updates and their sort", updates * (16 + 16)),
-        ("merged changes", updates * (8 + 2 * (6 + 6 * causes))),
-        // Pairs and their copy while entities are few, then entries; and where each entity was
-        // after the tick before, and what hid it.
+        ("merged changes", updates * (14 + 2 * (6 + 6 * causes))),
+        // Where runs of buckets begin; slots and positions, twice; a bucket; pairs and their copy while
+        // entities are few, then entries; and where each entity was after the tick before, and what
+        // hid it.
         (
             "bucket index and its sort",
-            slots * (16 + 20 + 4 + 12 + 4 + 12 + 8 * hides),
+            slots * (16 + 2 * 16 + 4 + 2 * 16 + 4 + 12 + 8 * hides),
         ),
         ("clients' offsets and runs", clients * (8 + 4 + 24)),
         ("deliveries", limits.deliveries_per_tick * 2 * 4),

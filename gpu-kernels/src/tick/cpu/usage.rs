@@ -4,7 +4,6 @@
 use shared::{Slot, Tick, WorldConfig};
 
 use super::{State, TickCommands};
-use crate::logic::Catalog;
 use crate::tick::state::{self, part};
 
 /// By slot, then by command that rests: the first tick in which the entity may use it again.
@@ -66,11 +65,8 @@ impl State {
 /// Whether the entity of a frame's n-th command has given it as often before as it may. A
 /// frame has the commands of an entity one after another.
 #[inline]
-pub fn is_surplus(catalog: &Catalog, commands: TickCommands<'_>, n: usize) -> bool {
+pub fn is_surplus(most: usize, commands: TickCommands<'_>, n: usize) -> bool {
     let command = commands.get(n);
-    let Some(most) = catalog.per_tick(command.kind) else {
-        return false;
-    };
     let before = commands.given_before(n).iter().rev();
     let own = before.take_while(|other| other.entity == command.entity);
     let same = own.filter(|other| other.kind == command.kind);
