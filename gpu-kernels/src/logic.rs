@@ -134,13 +134,6 @@ impl Catalog {
         form.is_some_and(|form| form.is_clients)
     }
 
-    /// How often an entity may be made to give a command in a tick; `None`: as often as one
-    /// wants.
-    #[inline]
-    pub fn per_tick(&self, kind: u16) -> Option<usize> {
-        self.form(CommandKind(kind))?.per_tick
-    }
-
     /// How a command rests after a use; `None`: it doesn't.
     pub fn rest(&self, kind: u16) -> Option<Rest> {
         self.form(CommandKind(kind))?.rest

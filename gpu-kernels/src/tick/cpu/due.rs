@@ -96,7 +96,7 @@ impl<'a> TickCommands<'a> {
     #[inline]
     pub fn words(&self, n: usize) -> &'a [i32] {
         let (command, words) = self.with_all_words(n);
-        words_of(command, words)
+        &words[command.word_start as usize..][..usize::from(command.word_count)]
     }
 
     /// The n-th command, and the words among which its own are.
@@ -152,12 +152,6 @@ impl<'a> TickCommands<'a> {
         extend(self.due, given);
         extend(self.deferred_commands, given + self.due_words.len());
     }
-}
-
-/// The words of a command, among those of all.
-#[inline]
-fn words_of<'a>(command: &Command, all: &'a [i32]) -> &'a [i32] {
-    &all[command.word_start as usize..][..usize::from(command.word_count)]
 }
 
 impl Due {

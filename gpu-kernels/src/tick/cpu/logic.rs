@@ -282,15 +282,15 @@ impl Updates {
                 if let Verdict::Run(kind) = verdict
                     && let Some(form) = rules.scripts.form(kind.id())
                 {
-                    let run = || rules.run_of(world.state.tick, &commands, n);
-                    verdict = match form.is_atomic {
-                        true => Verdict::Atomic,
-                        false => part.run(&mut runner, kind, &run()),
-                    };
                     if form.is_atomic {
+                        verdict = Verdict::Atomic;
                         part.atomic.push(n as u32);
-                    } else if part.pairs.is_full() {
-                        part.missing.get_or_insert(n);
+                    } else {
+                        let run = rules.run_of(world.state.tick, &commands, n);
+                        verdict = part.run(&mut runner, kind, &run);
+                        if part.pairs.is_full() {
+                            part.missing.get_or_insert(n);
+                        }
                     }
                 }
                 *offset = part.updates - before;
@@ -690,21 +690,16 @@ fn judge(state: &State, catalog: &Catalog, commands: TickCommands<'_>, n: usize)
     if form.has_actor && !state.slots.has(entity) {
         return Verdict::Stale;
     }
-    if commands.is_given(n) {
-        if form
-            .per_tick
-            .is_some_and(|most| is_surplus(most, commands, n))
-        {
-            return Verdict::OverPerTick;
-        }
-        if form
-            .rest
-            .is_some_and(|rest| state.rests(entity.slot, rest.place))
-        {
-            return Verdict::Resting;
-        }
+    let is_given = commands.is_given(n);
+    let is_surplus = |most| is_surplus(most, commands, n);
+    let rests = |rest: Rest| state.rests(entity.slot, rest.place);
+    if is_given && form.per_tick.is_some_and(is_surplus) {
+        Verdict::OverPerTick
+    } else if is_given && form.rest.is_some_and(rests) {
+        Verdict::Resting
+    } else {
+        Verdict::Run(CommandKind(kind))
     }
-    Verdict::Run(CommandKind(kind))
 }
 
 /// Replaces each number by `first` and the sum of those before it.
@@ -717,6 +712,7 @@ fn exclusive_scan(first: u64, numbers: &mut [u64]) {
 
 /// The minimum number of commands that is worth a second thread.
 const COMMANDS_GRAIN: usize = 1024;
+
 fn asked(causes: &Option<Causes>, is_asked: bool) -> Option<TickCauses<'_>> {
     causes.as_ref().filter(|_| is_asked).map(Causes::of_tick)
 }

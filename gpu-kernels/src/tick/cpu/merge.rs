@@ -75,7 +75,8 @@ struct Group {
     count: usize,
 }
 
-/// What the updates of one group of entities come to, by attribute. Between groups, all are 0.
+/// What the updates of one group of entities come to, by attribute. Between groups, no attribute has
+/// a value, and sums are 0.
 struct Ledger {
     values: Vec<i64>,
     /// A bit for each attribute that has a value.
