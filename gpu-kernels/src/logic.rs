@@ -13,8 +13,8 @@ use shared::world::birthplace::Birthplace;
 use shared::world::command::WAITING_WORDS_MAX;
 use shared::world::initial::Initial;
 use shared::{
-    AttributeType, CommandKind, CommandSchema, EntityId, EntityRef, Fall, Hook, NotificationKind,
-    Occasion, Slot, WorldConfig,
+    CommandKind, CommandSchema, EntityId, EntityRef, Fall, Hook, NotificationKind, Occasion, Slot,
+    WorldConfig,
 };
 
 use crate::notification::Notification;
@@ -49,8 +49,6 @@ pub struct CommandForm {
     pub per_tick: Option<usize>,
     /// How it rests after a use; `None`: it doesn't.
     pub rest: Option<Rest>,
-    /// The first of its words that refers to an entity.
-    pub reference: Option<usize>,
 }
 
 /// How a command rests after a use.
@@ -79,7 +77,6 @@ impl Catalog {
                 is_clients: command.senders.clients,
                 per_tick: Some(usize::from(command.per_tick)).filter(|&most| most > 0),
                 rest: rest(command),
-                reference: (command.words.iter()).position(|word| word.ty == AttributeType::Entity),
             }),
             default_rows: (0..schema.kinds.len())
                 .map(|kind| schema.default_row(kind))
@@ -140,7 +137,7 @@ impl Catalog {
     }
 
     #[inline]
-    pub fn form(&self, kind: CommandKind) -> Option<&CommandForm> {
+    fn form(&self, kind: CommandKind) -> Option<&CommandForm> {
         self.commands.get(usize::from(kind.id()))?.as_ref()
     }
 

@@ -276,7 +276,7 @@ impl Updates {
             let (after, notifications) = part.take_emitted();
             let mut runner = Runner::new(rules.scripts, world, after, notifications);
             for (n, offset) in range.zip(offsets) {
-                world.prefetch(rules.catalog, commands, n);
+                world.prefetch(commands, n);
                 let before = part.updates;
                 let mut verdict = judge(world.state, rules.catalog, commands, n);
                 if let Verdict::Run(kind) = verdict

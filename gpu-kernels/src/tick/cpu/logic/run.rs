@@ -7,10 +7,10 @@ use script::interpreter::{Effects, Interpreter, Invocation, NoEffect, Outgoing, 
 use script::native::{Call, Thread, View};
 use script::standings::Standings;
 use shared::world::columns::Columns;
-use shared::{CommandKind, EntityId, EntityRef, Slot};
+use shared::{EntityId, Slot};
 
 use super::pairs::{Pair, Pairs};
-use crate::logic::{Catalog, Scripts};
+use crate::logic::Scripts;
 use crate::notification::Notification;
 use crate::tick::cpu::emitted::Emitted;
 use crate::tick::cpu::{Index, State, TickCommands, prefetch_item};
@@ -25,33 +25,18 @@ pub struct Frozen<'a> {
 }
 
 impl Frozen<'_> {
-    /// Prefetches what commands need that come some turns after the n-th: first their words and
-    /// what their entities have in memory, then the same of entities that the words refer to.
+    /// Prefetches the words of a command that comes some turns after the n-th, and what its entity
+    /// has in memory.
     #[inline]
-    pub fn prefetch(&self, catalog: &Catalog, commands: TickCommands<'_>, n: usize) {
-        let Some((command, words)) = commands.coming(n + WORDS_AHEAD) else {
-            return;
-        };
-        prefetch_item(words, command.word_start as usize);
-        self.prefetch_entity(command.entity.slot);
-        let Some((command, words)) = commands.coming(n + REFERENCES_AHEAD) else {
-            return;
-        };
-        let form = catalog.form(CommandKind(command.kind));
-        if let Some(word) = form.and_then(|form| form.reference)
-            && let Some(&word) = words.get(command.word_start as usize + word)
-        {
-            self.prefetch_entity(EntityRef(word).slot());
+    pub fn prefetch(&self, commands: TickCommands<'_>, n: usize) {
+        if let Some((command, words)) = commands.coming(n + AHEAD) {
+            let slot = command.entity.slot.index();
+            prefetch_item(words, command.word_start as usize);
+            prefetch_item(&self.state.rows, slot * self.state.columns);
+            prefetch_item(self.state.slots.generations(), slot);
+            prefetch_item(self.state.slots.states(), slot);
+            prefetch_item(self.state.slots.kinds(), slot);
         }
-    }
-
-    #[inline]
-    fn prefetch_entity(&self, slot: Slot) {
-        let slot = slot.index();
-        prefetch_item(&self.state.rows, slot * self.state.columns);
-        prefetch_item(self.state.slots.generations(), slot);
-        prefetch_item(self.state.slots.states(), slot);
-        prefetch_item(self.state.slots.kinds(), slot);
     }
 }
 
@@ -336,7 +321,5 @@ impl<U: FnMut(Slot, u16, i32)> Outgoing for WithUpdates<'_, '_, U> {
     }
 }
 
-/// How many commands ahead their words and entities are prefetched: commands come in random order.
-const WORDS_AHEAD: usize = 16;
-/// How many ahead the entities are that they refer to. By then their words are there.
-const REFERENCES_AHEAD: usize = 8;
+/// How many commands ahead words and an entity are prefetched: commands come in random order.
+const AHEAD: usize = 16;
