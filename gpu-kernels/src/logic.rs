@@ -95,13 +95,7 @@ impl Catalog {
         }
     }
 
-    /// The command of this number, if the world has it and it takes this many words.
-    #[inline]
-    pub fn command(&self, kind: u16, word_count: usize) -> Option<CommandKind> {
-        self.form_of(kind, word_count).map(|_| CommandKind(kind))
-    }
-
-    /// The form of such a command.
+    /// The form of the command of this number, if the world has it and it takes this many words.
     #[inline]
     pub fn form_of(&self, kind: u16, word_count: usize) -> Option<&CommandForm> {
         let kind = CommandKind(kind);

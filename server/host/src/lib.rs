@@ -377,8 +377,8 @@ impl Server {
                 desk,
                 stop: stop.clone(),
             };
-            let served = web::serve(&options, page, address.port(), backend, dashboard)?;
-            page_port = Some(served);
+            let port = address.port();
+            page_port = Some(web::serve(&options, page, port, backend, dashboard)?);
         }
         let mut tick_loop = TickLoop::new(Parts {
             config: options.world,

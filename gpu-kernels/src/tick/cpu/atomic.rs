@@ -256,12 +256,10 @@ fn judge_again(
     let command = commands.get(n);
     let catalog: &Catalog = rules.catalog;
     // Scripts may have changed meanwhile.
-    let kind = catalog.command(command.kind, usize::from(command.word_count));
-    match kind.filter(|_| rules.scripts.is_atomic(command.kind)) {
+    let form = catalog.form_of(command.kind, usize::from(command.word_count));
+    match form.filter(|_| rules.scripts.is_atomic(command.kind)) {
         None => Some(Verdict::Malformed),
-        Some(kind) if catalog.has_actor(kind) && !state.slots.has(command.entity) => {
-            Some(Verdict::Stale)
-        }
+        Some(form) if form.has_actor && !state.slots.has(command.entity) => Some(Verdict::Stale),
         Some(_) => None,
     }
 }

@@ -111,12 +111,6 @@ impl<'a> TickCommands<'a> {
         }
     }
 
-    /// The same of one that may not be there, without those that waited.
-    #[inline]
-    pub fn coming(&self, n: usize) -> Option<(&'a Command, &'a [i32])> {
-        (n < self.len()).then(|| self.with_all_words(n))
-    }
-
     /// Whether the n-th command is the frame's.
     #[inline]
     pub fn is_given(&self, n: usize) -> bool {

@@ -229,10 +229,7 @@ impl Index {
         let mut rest = self.positions.each_mut().map(|axis| &mut axis[..]);
         let tasks = ranges(self.len, parts).map(|range| {
             let len = range.len();
-            let mut out: [&mut [i32]; 3] = Default::default();
-            for (out, rest) in out.iter_mut().zip(&mut rest[..dimensions]) {
-                *out = take(rest, len);
-            }
+            let out = take_axes(&mut rest[..dimensions], len);
             (range, take(&mut slots, len), out)
         });
         workers.run(tasks.collect(), |(range, slots, mut out)| {
@@ -460,6 +457,15 @@ impl Index {
 
 /// Counting visits all buckets: with so many more than entities, it is no longer quicker.
 const BUCKETS_PER_ENTITY: u64 = 4;
+
+/// Takes the first `n` positions off along each axis that there is.
+fn take_axes<'a>(rest: &mut [&'a mut [i32]], n: usize) -> [&'a mut [i32]; 3] {
+    let mut axes: [&mut [i32]; 3] = Default::default();
+    for (axis, rest) in axes.iter_mut().zip(rest) {
+        *axis = take(rest, n);
+    }
+    axes
+}
 
 /// The number of the bucket that has a position.
 fn key_of(edge: Reciprocal, buckets: [u64; 3], position: &[i32]) -> u64 {

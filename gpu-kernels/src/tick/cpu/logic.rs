@@ -276,7 +276,7 @@ impl Updates {
             let (after, notifications) = part.take_emitted();
             let mut runner = Runner::new(rules.scripts, world, after, notifications);
             for (n, offset) in range.zip(offsets) {
-                world.prefetch(commands, n);
+                world.prefetch(commands, n + AHEAD);
                 let before = part.updates;
                 let mut verdict = judge(world.state, rules.catalog, commands, n);
                 if let Verdict::Run(kind) = verdict
@@ -712,6 +712,8 @@ fn exclusive_scan(first: u64, numbers: &mut [u64]) {
 
 /// The minimum number of commands that is worth a second thread.
 const COMMANDS_GRAIN: usize = 1024;
+/// So many commands ahead, words and an entity's row are prefetched: commands come in random order.
+const AHEAD: usize = 16;
 
 fn asked(causes: &Option<Causes>, is_asked: bool) -> Option<TickCauses<'_>> {
     causes.as_ref().filter(|_| is_asked).map(Causes::of_tick)

@@ -483,23 +483,19 @@ impl Fold<'_> {
                 let key = (first_key + place) as u32;
                 let (slot, column) = self.width.divide_with_rest(key);
                 let (slot, column) = (slot as usize, column as usize);
-                let ColumnForm {
-                    rule,
-                    half,
-                    is_visible,
-                } = self.columns.forms[column];
-                if half == Half::Low {
+                let form = self.columns.forms[column];
+                if form.half == Half::Low {
                     let before = joined(words_at(share.rows, in_share + place));
                     let halves = &mut share.ledger.values[place..place + 2];
                     let bounds = self.columns.wide_bounds[column];
-                    settle(halves, rule, before, bounds);
+                    settle(halves, form.rule, before, bounds);
                 }
                 let row = &mut share.rows[in_share + place];
                 let before = *row;
                 let (min, max) =
                     self.columns.bounds[usize::from(self.kinds[slot]) * width + column];
                 let mut folded = std::mem::take(&mut share.ledger.values[place]);
-                if rule == MergeRule::Sum && half == Half::None {
+                if form.is_sum() {
                     folded += i64::from(before);
                 }
                 let after = folded.clamp(i64::from(min), i64::from(max)) as i32;
@@ -517,7 +513,7 @@ impl Fold<'_> {
                 merged.columns[result.changes] = column as u16;
                 merged.values[result.changes] = after;
                 result.changes += 1;
-                if is_visible {
+                if form.is_visible {
                     let changed = &mut share.changed[slot - share.first_slot];
                     result.visible += usize::from(*changed != self.stamp);
                     *changed = self.stamp;
@@ -549,8 +545,7 @@ impl Columns {
         let mut sums = vec![0; (group_slots * forms.len()).div_ceil(64)];
         for place in 0..group_slots * forms.len() {
             let column = place % forms.len();
-            let ColumnForm { rule, half, .. } = forms[column];
-            let is_sum = rule == MergeRule::Sum && half == Half::None && column >= noted as usize;
+            let is_sum = forms[column].is_sum() && column >= noted as usize;
             sums[place / 64] |= u64::from(is_sum) << (place % 64);
         }
         Columns {
@@ -562,6 +557,13 @@ impl Columns {
             wide_bounds: schema.wide_bounds(),
             sums,
         }
+    }
+}
+
+impl ColumnForm {
+    /// Whether updates are summed in 32 bits.
+    fn is_sum(self) -> bool {
+        self.rule == MergeRule::Sum && self.half == Half::None
     }
 }
 

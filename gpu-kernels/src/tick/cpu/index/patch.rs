@@ -6,7 +6,7 @@ use std::ops::Range;
 use device::cpu::{NO_BUCKET, Workers, grow, ranges, take};
 use shared::Slot;
 
-use super::{Index, key_of};
+use super::{Index, key_of, take_axes};
 use crate::tick::cpu::State;
 use crate::tick::output::Changes;
 
@@ -107,10 +107,9 @@ impl Index {
 
     /// The place of an entity in its bucket, or of the next one.
     fn place_of(&self, bucket: u32, slot: u32) -> usize {
-        let bucket = bucket as usize;
-        let (start, end) = (self.directory[bucket], self.directory[bucket + 1]);
-        let slots = &self.slots[start as usize..end as usize];
-        start as usize + slots.partition_point(|&other| other < slot)
+        let (start, end) = (u64::from(bucket), u64::from(bucket) + 1);
+        let (start, end) = (self.lower_bound(start), self.lower_bound(end));
+        start + self.slots[start..end].partition_point(|&other| other < slot)
     }
 
     /// Copies all entities to where they belong.
@@ -130,19 +129,11 @@ impl Index {
             events = rest;
             let entered = own.iter().filter(|event| event.point.is_some()).count();
             let n = places.len() + 2 * entered - own.len();
-            let mut own_positions: [&mut [i32]; 3] = Default::default();
-            for (to, from) in own_positions
-                .iter_mut()
-                .zip(&mut positions)
-                .take(self.dimensions)
-            {
-                *to = take(from, n);
-            }
             Part {
                 places,
                 events: own,
                 slots: take(&mut slots, n),
-                positions: own_positions,
+                positions: take_axes(&mut positions[..self.dimensions], n),
             }
         });
         let before = &*self;

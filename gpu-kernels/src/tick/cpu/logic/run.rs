@@ -25,11 +25,11 @@ pub struct Frozen<'a> {
 }
 
 impl Frozen<'_> {
-    /// Prefetches the words of a command that comes some turns after the n-th, and what its entity
-    /// has in memory.
+    /// Prefetches the words of a command that comes soon, and what its entity has in memory.
     #[inline]
     pub fn prefetch(&self, commands: TickCommands<'_>, n: usize) {
-        if let Some((command, words)) = commands.coming(n + AHEAD) {
+        if n < commands.len() {
+            let (command, words) = commands.with_all_words(n);
             let slot = command.entity.slot.index();
             prefetch_item(words, command.word_start as usize);
             prefetch_item(&self.state.rows, slot * self.state.columns);
@@ -320,6 +320,3 @@ impl<U: FnMut(Slot, u16, i32)> Outgoing for WithUpdates<'_, '_, U> {
         self.emitted.notify(kind, source, area, words);
     }
 }
-
-/// How many commands ahead words and an entity are prefetched: commands come in random order.
-const AHEAD: usize = 16;
